@@ -77,6 +77,34 @@ def check_tensor(given: object, name: str = "") -> None:
     raise TypeError(f"Expected a tensor{name and f' as {name}'}, was given {type(given).__name__}: {hint}.")
 
 
+def check_model(given: object) -> None:
+    """Raise ValueError, in one sentence, unless this is a model.
+
+    Example:
+        >>> check_model(nn.Linear(2, 3))
+    """
+    if isinstance(given, nn.Module):
+        return
+    instead = "wrap a function of tensors in one"
+    if isinstance(given, Mapping):
+        instead = "weights do not say how they are used, so take the model"
+    elif isinstance(given, torch.export.ExportedProgram):
+        instead = "give the model that was exported"
+    elif isinstance(given, type):
+        instead = f"make one, such as {given.__name__}()"
+    raise ValueError(f"Expected a model, an nn.Module, was given {kind(given)}: {instead}.")
+
+
+def kind(x: object) -> str:
+    """What an object is, in words.
+
+    Example:
+        >>> kind(nn.Linear(2, 3)), kind(3)
+        ('a torch.nn.modules.linear.Linear', 'a int')
+    """
+    return f"a {type(x).__module__}.{type(x).__name__}".replace("a builtins.", "a ")
+
+
 def check_generator(given: object) -> None:
     """Raise TypeError, in one sentence, unless this is a generator of random numbers, and no seed.
 

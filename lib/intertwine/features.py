@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from intertwine import devices
-from intertwine.checks import check_tensor, not_taken
+from intertwine.checks import check_model, check_tensor, not_taken
 
 CHANNELS_FIRST = nn.Conv1d, nn.Conv2d, nn.ConvTranspose1d, nn.BatchNorm1d, nn.InstanceNorm1d, nn.GroupNorm
 CHANNELS_LAST = nn.Linear, nn.LayerNorm, nn.RMSNorm, nn.Embedding, nn.MultiheadAttention, nn.RNNBase
@@ -210,6 +210,7 @@ def lookup(model: nn.Module, layers: Sequence[str], which: str = "") -> dict[str
 
     `which` is what the caller calls the model, where there are two of one class.
     """
+    check_model(model)
     if isinstance(layers, str):
         raise ValueError(f"Expected a list of layers, was given the string {layers!r}: write [{layers!r}].")
     known = {name: module for name, module in model.named_modules(remove_duplicate=False) if name}

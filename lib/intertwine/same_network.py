@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from torch import nn
 
+from intertwine.checks import check_model
 from intertwine.shallow import ShallowReLU, Symmetry, same_function
 from intertwine.weightspace import WeightSpace, equivalent, find_symmetries, match, relative_error
 from intertwine.weightspace.act.action import State
@@ -68,6 +69,8 @@ def same_network(
     See Also:
         `weightspace.equivalent` compares outputs alone, `weightspace.match` brings other networks close.
     """
+    for each in (one, other):
+        check_model(each)
     if (shallow := _shallow(one, other)) is not None:
         return shallow
     shapes = [{name: tuple(x.shape) for name, x in model.state_dict().items()} for model in (one, other)]

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from intertwine.checks import check_finite, check_images, not_taken
+from intertwine.checks import check_finite, check_images, check_model, not_taken
 from intertwine.training.outputs import all_outputs, outputs
 
 
@@ -44,6 +44,7 @@ def check_data(network: nn.Module, images: Tensor, labels: Tensor, *, least: int
 
     A network with one output has nothing to learn from the cross-entropy: trainings ask for at `least` two.
     """
+    check_model(network)
     check_images(images, labels)
     check_finite(network)
     try:

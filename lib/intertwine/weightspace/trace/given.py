@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
+from intertwine.checks import check_model, kind
 from intertwine.weightspace.trace.run import leaves
 
 AnyModel = TypeVar("AnyModel", bound=nn.Module)
@@ -27,18 +28,17 @@ def eager(model: Any) -> Any:
     Modules inside of it may still be compiled. A model whose calls cannot be seen raises a ValueError.
     """
     model = getattr(model, WRAPPED, model)
-    if not isinstance(model, nn.Module):
-        raise ValueError(f"Expected a model, an nn.Module, was given {_kind(model)}: {_instead(model)}.")
+    check_model(model)
     for name, module in model.named_modules():
         if instead := _unseen(module):
             inside = f"one whose module {name!r} is " if name else ""
             raise ValueError(
-                f"Expected a model whose calls can be followed, was given {inside}{_kind(module)}: {instead}."
+                f"Expected a model whose calls can be followed, was given {inside}{kind(module)}: {instead}."
             )
     for name, tensor in named_tensors(model):
         if is_traceable_wrapper_subclass(tensor):
-            instead = SHARDED if "DTensor" in _kind(tensor) else QUANTISED
-            given = f"one whose {name} is {_kind(tensor)}"
+            instead = SHARDED if "DTensor" in kind(tensor) else QUANTISED
+            given = f"one whose {name} is {kind(tensor)}"
             raise ValueError(f"Expected a model of plain tensors, was given {given}: {instead}.")
     return model
 
@@ -97,17 +97,3 @@ def _unseen(module: nn.Module) -> str:
     if any(isinstance(target, torch._ops.OpOverload) for target in targets):
         return "give the model that was exported"
     return ""
-
-
-def _instead(given: Any) -> str:
-    if isinstance(given, Mapping):
-        return "weights do not say how they are used, so take the model; what is found acts on state dicts"
-    if isinstance(given, torch.export.ExportedProgram):
-        return "give the model that was exported"
-    if isinstance(given, type):
-        return f"make one, such as {given.__name__}()"
-    return "wrap a function of tensors in one"
-
-
-def _kind(x: Any) -> str:
-    return f"a {type(x).__module__}.{type(x).__name__}".replace("a builtins.", "a ")
