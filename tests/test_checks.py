@@ -53,8 +53,6 @@ OF_MODELS = {
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("call", OF_MODELS.values(), ids=OF_MODELS)
 def test_a_state_dict_is_no_model(call):
-    with pytest.raises(
-        ValueError, match=r"Expected a model, an nn.Module, was given .*: weights do"
-    ):
+    with pytest.raises(ValueError, match=r"Expected a model, an nn.Module, was given .*: weights do"):
         call(NET.state_dict())
     call(NET)

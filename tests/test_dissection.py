@@ -211,6 +211,14 @@ def test_tables_count_units_and_concepts():
     assert found.concepts()["area"].tolist() == masks.areas().tolist()
 
 
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 999), st.floats(0, 1))
+def test_a_unit_is_above_the_threshold_where_its_best_iou_is(seed, level):
+    maps, planes = draw(5, 3, 4, (4, 4), (8, 8), seed)
+    found = dissect(maps, planes, quantile=0.3, iou=level)
+    assert found.units()["above_threshold"].tolist() == (found.best > level).tolist()
+
+
 def test_masks_of_other_images_are_a_null():
     _, planes = draw(200, 1, 4, (8, 8), (8, 8), seed=6, density=0.15)
     masks = Masks.of(planes, list("abcd"))

@@ -81,3 +81,24 @@ def test_shallow_networks_are_one_function_at_any_width_or_differ_at_an_input_th
         other[2].bias += 1
     answer = same_network(one, other, torch.zeros(1, 1))
     assert answer.same is False and "differ at the input [" in answer.reason
+
+
+class WithFeatures(nn.Module):
+    """Logits, and the hidden features that they are read from."""
+
+    def __init__(self, net: nn.Module) -> None:
+        super().__init__()
+        self.net = net
+
+    def forward(self, x):
+        features = self.net[:-1](x)
+        return {"logits": self.net[-1](features), "features": features}
+
+
+def test_only_the_outputs_that_are_named_have_to_stay():
+    net = convolutional(0)
+    space = find_symmetries(net, INPUTS[:2])
+    moved = space.act(net, space.sample(generator(0)))
+    one, other = WithFeatures(net).eval(), WithFeatures(moved).eval()
+    assert same_network(one, other, INPUTS, outputs="logits").same
+    assert same_network(one, other, INPUTS).same is False
