@@ -15,14 +15,16 @@ from intertwine.alignment import Statistics, least_squares
 from intertwine.stitching import STITCH_RECIPES, Junction, barriers, stitch_at
 from intertwine.training import evaluate, train
 from intertwine_book import data, models, results
-from intertwine_book.experiments.matching import tables
+from intertwine_book.experiments.matching import own_setting, tables
+from intertwine_book.experiments.matching.claims import SHARED
 from intertwine_book.experiments.matching.directions import error_by_direction, variance_restored
 from intertwine_book.experiments.matching.networks import cuts
 from intertwine_book.experiments.matching.stitches import lasso_with, low_rank_kinds, path_rows, sparse_rows
 from intertwine_book.experiments.published import published_pairs
 from intertwine_book.experiments.stitching import on_equal_terms, protocols, residual, stitch_rows
 from intertwine_book.experiments.stitching.protocols import channels_alike
-from intertwine_book.zoo import RECIPES
+from intertwine_book.results import Run
+from intertwine_book.zoo import RECIPES, Spec
 
 TRAIN, TEST = data.load("digits", "train"), data.load("digits", "test")
 SHORT = replace(STITCH_RECIPES["digits"], epochs=2, targets="soft")
@@ -306,3 +308,27 @@ def test_stitched_to_itself_a_residual_network_loses_nothing_inside_and_at_the_e
     assert table["layer1"].tolist() == residual.BLOCKS and table["penalty"].abs().max() < 1e-9
     figure_6 = results.read("figure_6", folder=tmp_path)[0]
     assert figure_6.columns.tolist() == ["pair", "layer", "g_relu", "full"] and len(figure_6) == 6
+
+
+def test_in_the_papers_setting_stitches_have_its_recipe_and_all_images(tmp_path):
+    asked = {"networks": "trained", "dataset": "digits", "width": 4, "epochs": 6, "chosen": [3]}
+    asked |= {"train_images": 100, "fit_images": 50, "test_images": 10, "stitch_epochs": 9}
+    asked |= {"ranks": [2], "alphas": [0.01, 1.0], "longer_epochs": 1}
+    run = Run("03b_matching", asked, 0, "cpu", folder=tmp_path)
+    own = Spec("myrtle", TRAIN, RECIPES["digits"], {"width": 4, "in_channels": 1})
+    options = {"device": "cpu", "dtype": "float32"}
+    own_setting.write(run, [(network(0), network(1))], own, TEST, SHARED, **options)
+    found = {name: results.read(name, folder=tmp_path) for name in ("figure_7", "figure_8")}
+    used = {"train_images": len(TRAIN), "fit_images": len(TRAIN), "test_images": len(TEST)}
+    for _, known in found.values():
+        assert known["parameters"].items() >= {**used, "stitch_epochs": 1}.items()
+    whole = Junction(network(0), network(1), "bn3", TRAIN, test=TEST, fit_images=len(TRAIN), **options)
+    recipe = replace(STITCH_RECIPES["csiszarik2021"], epochs=1, targets="soft")
+    kinds = {"direct": {}, "direct_without_bias": {"affine": False}}
+    kinds["task_loss"] = {"recipe": recipe, "start": "random"}
+    for name, options in kinds.items():
+        alone = whole.judge(stitch_at(whole, "low rank", rank=2, **options)).accuracy
+        share = 100 * alone / accuracy_of(1)
+        assert found["figure_7"][0][name].tolist() == [pytest.approx(share)]
+    few, many = found["figure_8"][0].sort_values("alpha")["sparsity"]
+    assert few < many
