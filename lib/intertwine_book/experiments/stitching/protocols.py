@@ -8,7 +8,7 @@ import pandas as pd
 import torch
 
 from intertwine.alignment import LinearMap, Statistics, reduced_rank
-from intertwine.stitching import StitchRecipe
+from intertwine.stitching import STITCH_RECIPES, StitchRecipe
 from intertwine_book.experiments.rows import Row
 
 AGAIN = {"batch_norm": "reestimated"}
@@ -89,6 +89,21 @@ def on_equal_terms(recipe: StitchRecipe, ranks: Sequence[int]) -> dict[str, Row]
         for (family, start), options in ways.items()
         for norm in ("frozen", "reestimated")
     }
+
+
+def relaxation(epochs: int) -> dict[str, Row]:
+    """The paper's relaxation by the authors' optimiser; images are not augmented, so that model 1 runs once.
+
+    Example:
+        >>> (relaxed,) = relaxation(4).values()
+        >>> relaxed["recipe"].optimizer, relaxed["recipe"].batch_size, relaxed["recipe"].lr
+        ('sgd', 32, 0.01)
+
+    Entries of a doubly stochastic matrix are about 1/n: Adam, whose steps are as large as its rate, does not
+    get near a good vertex in a wide layer.
+    """
+    recipe = replace(STITCH_RECIPES["godfrey2022 birkhoff"], epochs=epochs, flip=False, shift=0)
+    return {"G_ReLU, random, reestimated": {"kind": "Birkhoff", "recipe": recipe}}
 
 
 def protocols(stitches: pd.DataFrame) -> pd.DataFrame:

@@ -1,7 +1,6 @@
 """Tables that claims about chapter 3 read."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,6 +18,7 @@ from intertwine_book.experiments.stitching.protocols import (
     closed_forms,
     on_equal_terms,
     protocols,
+    relaxation,
 )
 from intertwine_book.experiments.stitching.residual import residual
 from intertwine_book.experiments.stitching.stitches import Pairs, stitch_many
@@ -88,10 +88,8 @@ def tables(
     kinds = on_equal_terms(recipe, given["compared_ranks"])
     places = [f"relu{k}" for k in given["compared_layers"]]
     equal = stitched("equal", pairs[: given["compared"]], places, kinds)
-    # the last layer, where the relaxation is best at its last epoch: is its training too short?
-    patient = on_equal_terms(replace(recipe, epochs=5 * recipe.epochs), given["compared_ranks"][:1])
-    longer = {way: kind for way, kind in patient.items() if "random, re" in way and "full" not in way}
-    stitched("longer", pairs[: given["compared"]], places[-1:], longer)
+    relaxed = stitched("relaxed", pairs[: given["compared"]], places, relaxation(recipe.epochs))
+    assert len(relaxed)
     compared = protocols(equal)
     lines = connectivity(pairs, sets["train"], sets["test"], steps=steps(run, "connectivity"))
     run.write(
