@@ -92,18 +92,41 @@ def on_equal_terms(recipe: StitchRecipe, ranks: Sequence[int]) -> dict[str, Row]
 
 
 def relaxation(epochs: int) -> dict[str, Row]:
-    """The paper's relaxation by the authors' optimiser; images are not augmented, so that model 1 runs once.
+    """The paper's relaxation by the authors' recipe; images are not augmented, so that model 1 runs once.
 
     Example:
         >>> (relaxed,) = relaxation(4).values()
         >>> relaxed["recipe"].optimizer, relaxed["recipe"].batch_size, relaxed["recipe"].lr
         ('sgd', 32, 0.01)
-
-    Entries of a doubly stochastic matrix are about 1/n: Adam, whose steps are as large as its rate, does not
-    get near a good vertex in a wide layer.
     """
-    recipe = replace(STITCH_RECIPES["godfrey2022 birkhoff"], epochs=epochs, flip=False, shift=0)
-    return {"G_ReLU, random, reestimated": {"kind": "Birkhoff", "recipe": recipe}}
+    return {"G_ReLU, random, reestimated": {"kind": "Birkhoff", "recipe": _authors(epochs)}}
+
+
+def recipes(epochs: int, rank: int = 4) -> dict[str, Row]:
+    """What else may explain the relaxation's penalty, one change at a time; and a low rank by SGD.
+
+    Example:
+        >>> list(recipes(4))[:2]
+        ['G_ReLU, batches of 128', 'G_ReLU, Adam']
+
+    The first are the authors' recipe of the relaxation, but for what the name says. The low rank has random
+    factors and no bias, as in the paper; its authors' rate is 0.001.
+    """
+    sgd = _authors(epochs)
+    changes: dict[str, Row] = {"batches of 128": {"batch_size": 128}, "Adam": {"optimizer": "adam"}}
+    changes["Adam, rate 0.0001"] = {"optimizer": "adam", "lr": 1e-4}
+    kinds: dict[str, Row] = {
+        f"G_ReLU, {name}": {"kind": "Birkhoff", "recipe": replace(sgd, **change)}
+        for name, change in changes.items()
+    }
+    low: Row = {"kind": "low rank", "rank": rank, "affine": False, "start": "random"}
+    return kinds | {
+        f"rank {rank}, SGD, rate {lr}": low | {"recipe": replace(sgd, lr=lr)} for lr in (1e-3, 1e-2)
+    }
+
+
+def _authors(epochs: int) -> StitchRecipe:
+    return replace(STITCH_RECIPES["godfrey2022 birkhoff"], epochs=epochs, flip=False, shift=0)
 
 
 def protocols(stitches: pd.DataFrame) -> pd.DataFrame:

@@ -18,12 +18,13 @@ from intertwine_book.experiments.stitching.protocols import (
     closed_forms,
     on_equal_terms,
     protocols,
+    recipes,
     relaxation,
 )
 from intertwine_book.experiments.stitching.residual import residual
 from intertwine_book.experiments.stitching.stitches import Pairs, stitch_many
 from intertwine_book.results import Run
-from intertwine_book.stories.stitching import LAYER_NUMBERS
+from intertwine_book.stories.stitching import LAYER_NUMBERS, with_relaxation
 from intertwine_book.zoo import Spec
 
 USES = ["dataset", "width", "epochs", "stitch_epochs", "stitch_images"]
@@ -87,9 +88,9 @@ def tables(
     stitched("fits", pairs, names, beside_closed_forms(given["compared_ranks"][:1]))
     kinds = on_equal_terms(recipe, given["compared_ranks"])
     places = [f"relu{k}" for k in given["compared_layers"]]
-    equal = stitched("equal", pairs[: given["compared"]], places, kinds)
     relaxed = stitched("relaxed", pairs[: given["compared"]], places, relaxation(recipe.epochs))
-    assert len(relaxed)
+    equal = with_relaxation(stitched("equal", pairs[: given["compared"]], places, kinds), relaxed)
+    stitched("recipes", pairs[: given["compared"]], places[-1:], recipes(recipe.epochs))
     compared = protocols(equal)
     lines = connectivity(pairs, sets["train"], sets["test"], steps=steps(run, "connectivity"))
     run.write(
@@ -106,7 +107,7 @@ def tables(
 def _of_stitches(live: pd.DataFrame) -> dict[str, pd.DataFrame]:
     wide = live.pivot(index=["layer1", "pair"], columns="stitch", values="penalty")
     columns = {"rank 1": "rank_1", "rank 2": "rank_2", "rank 4": "rank_4", "G_ReLU": "g_relu"}
-    figure_1 = wide.rename(columns=columns | {"Birkhoff": "birkhoff"}).reset_index()
+    figure_1 = wide.rename(columns=columns).reset_index()
     figure_1 = figure_1.rename(columns={"layer1": "layer"}).drop(columns=["no stitch", "random permutation"])
     above = (wide["G_ReLU"] > 10).groupby("pair").sum().rename("layers")
     alone = live.groupby("pair")[["accuracy1", "accuracy2"]].first().stack().reset_index(name="accuracy")
