@@ -163,8 +163,8 @@ story.swap_and_scale()
 # :class: warning
 # Printed: α is any non-zero number.
 # True: α > 0.
-# With $\alpha = -\tfrac12, -1$ or $-2$ for the blue neuron an output changes by at least
-# {glue:text}`negative:.0f` % of the largest.
+# With $\alpha = -\tfrac12, -1$ or $-2$ for the blue neuron some output changes by at least
+# {glue:text}`negative:.0f` % of the size of the largest output.
 # :::
 #
 # ## Pulling a matrix through an activation

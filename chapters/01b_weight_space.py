@@ -159,7 +159,7 @@ story.orbit()
 # *Flatness, as the largest eigenvalue measures it, is a property of the weights and not of the function.*
 #
 # (sec-sharpness)=
-# ### Sharpness that does not depend on the orbit
+# ### Sharpness that is constant on each orbit
 #
 # Let $|W|$ be the diagonal matrix of the absolute values of all weights.
 # The *relative sharpness*
@@ -420,8 +420,8 @@ story.imbalance()
 
 # %% [markdown]
 # In the run of this page the squared norm begins at {glue:text}`excess-start:.2f` times the smallest of its orbit.
-# It ends at {glue:text}`excess-none:.2f` times without decay,
-# and at {glue:text}`excess-most:.2f` times with the strongest.
+# It ends at {glue:text}`excess-none:.2f` times without decay: the weights grow, and the imbalance does not.
+# With the strongest decay it ends at {glue:text}`excess-most:.2f` times.
 # The run is short: by {eq}`eq-decay` the imbalance falls by a factor $e$ in a time of $1/(2\lambda)$.
 #
 # (sec-teleport)=
@@ -471,7 +471,8 @@ story.teleport()
 story.ahead()
 
 # %% [markdown]
-# If every network has its own best of the four rates, the lead at the end is {glue:text}`tele-own-four:.3f`,
+# If every network has its own best of the four rates, the lead of $r = 4$ at the end
+# is {glue:text}`tele-own-four:.3f`,
 # and it is not established (95 % interval over networks
 # −{glue:text}`tele-own-four-below:.3f` to {glue:text}`tele-own-four-high:.3f`).
 # With $r = 2$ the lead is {glue:text}`tele-own-two:.3f`
@@ -697,7 +698,7 @@ mean_curves(rows, "step", "change", "optimiser", **axes)
 # - The loss is constant on an orbit; gradient, Hessian and norm are not.
 #   The signs of the Hessian's eigenvalues and the relative sharpness are constant, too.
 # - Gradient flow conserves one quantity for each one-parameter group with symmetric generator.
-#   Steps of finite size let it drift, and weight decay λ makes it fall by $e^{-2\lambda t}$.
+#   Steps of finite size let it drift, and weight decay λ makes it fall as $e^{-2\lambda t}$.
 # - At the two smaller of four learning rates a network moved to a larger gradient trains faster;
 #   at the largest one a move with $r = 4$ ends worse.
 #   With the best rate for each the lead after 100 steps is small.

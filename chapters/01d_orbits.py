@@ -96,18 +96,19 @@ story.rounding()
 #
 # :::{prf:proposition} An outlier costs bits
 # :label: prop-rounding
-# In {eq}`eq-round` $|\operatorname{round}_b(y) - y| \le \frac{\sqrt n}2 s$.
-# An orthogonal matrix keeps $|y|$, while $\lVert y\rVert_\infty$ may lie anywhere from $|y|/\sqrt n$ to $|y|$.
+# In {eq}`eq-round` $\lVert\operatorname{round}_b(y) - y\rVert_2 \le \frac{\sqrt n}2 s$.
+# An orthogonal matrix keeps $\lVert y\rVert_2$,
+# while $\lVert y\rVert_\infty$ may lie anywhere from $\lVert y\rVert_2/\sqrt n$ to $\lVert y\rVert_2$.
 # So among weights with one function the bound varies by a factor of up to $\sqrt n$.
-# Half the step is one bit, so this is $\tfrac12\log_2 n$ bits.
+# Halving the step costs one bit, so this is $\tfrac12\log_2 n$ bits.
 # Let $H$ be orthogonal with entries $\pm1/\sqrt n$, and $D$ diagonal with random signs.
-# Then $\lVert HDy\rVert_\infty \le |y|\sqrt{2\ln(4n)/n}$ with probability at least ½.
+# Then $\lVert HDy\rVert_\infty \le \lVert y\rVert_2\sqrt{2\ln(4n)/n}$ with probability at least ½.
 # :::
 #
 # :::{prf:proof}
 # Each entry errs by at most $s/2$.
 # An entry of $HDy$ is a sum of independent terms $\pm y_j/\sqrt n$.
-# By Hoeffding's inequality it exceeds $t$ in size with probability at most $2e^{-nt^2/(2|y|^2)}$,
+# By Hoeffding's inequality it exceeds $t$ in size with probability at most $2e^{-nt^2/(2\lVert y\rVert_2^2)}$,
 # which is $1/(2n)$ at the stated bound; there are $n$ entries.
 # :::
 #
@@ -239,7 +240,7 @@ def merged(trial, couple):
 # {py:obj}`canonicalise <intertwine.weightspace.canonicalise>` says what is done for other groups.
 # We move a trained ResNet-20 by a random element.
 # The move changes a parameter by up to {glue:text}`gap-raw:.1f` times its largest entry.
-# Between the two normal forms the difference is at most {glue:text}`gap-normal:.0e` times that.
+# Between the two normal forms a parameter differs by at most {glue:text}`gap-normal:.0e` times its largest entry.
 
 
 # %%
@@ -349,7 +350,7 @@ print(f"outputs differ by {apart:.0e}")
 #
 # ::::{solution} ex-four-bits
 # :class: dropdown
-# $|y|^2 = 64 + 31 = 95$.
+# $\lVert y\rVert_2^2 = 64 + 31 = 95$.
 # The largest entry is at least $\sqrt{95/32} = 1.72$, where all entries have one size.
 # The step becomes 4.6 times smaller, which is 2.2 bits.
 # ::::

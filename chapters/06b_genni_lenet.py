@@ -37,8 +37,8 @@
 # The plane beside it goes through solutions of a smaller LeNet for another target, whose outputs differ from image
 # to image.
 # At a tenth of the zero function's loss its good networks form three small islands.
-# At the same relative threshold as on the left {glue:text}`varying-inside:.0f` % of this plane is in the set,
-# in one piece.
+# At the left panel's threshold, {glue:text}`printed:.0f` times the zero function's loss,
+# {glue:text}`varying-inside:.0f` % of this plane is in the set, in one piece.
 
 # %% tags=["hide-input"]
 import itertools
@@ -464,11 +464,11 @@ lines = []
 for k, other in enumerate(others, 2):
     line = first + way[:, None] * (other - first)
     losses = genni.loss_at(few, line) / few.energy
-    table = {"way": way.tolist(), "to solution": k, "loss": losses.tolist()}
+    table = {"way": way.tolist(), "line": f"to solution {k}", "loss": losses.tolist()}
     lines.append(pd.DataFrame(table))
 lines = pd.concat(lines)
 axes = {"xlabel": "fraction of the way", "ylabel": "relative loss", "level": 1.0}
-mean_curves(lines, "way", "loss", "to solution", **axes)
+mean_curves(lines, "way", "loss", "line", **axes)
 
 # %% [markdown]
 # In the run of this page the midpoint is worse on {glue:text}`worse` of the three lines ({numref}`fig-ex-lines`).

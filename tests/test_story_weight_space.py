@@ -104,9 +104,11 @@ def test_at_the_largest_learning_rate_a_move_with_r_4_ends_worse():
     assert end["r = 4"] > 1.5 * end["plain"]
 
 
-def test_with_the_best_of_four_rates_plain_descent_is_ahead_at_first_and_the_lead_at_the_end_is_small():
+def test_with_the_best_of_four_rates_plain_descent_is_ahead_after_5_steps_and_r_4_from_10_on_by_little():
     best = {k: story.losses().loc[rate, k].groupby("step").mean() for k, rate in story.best().items()}
     assert best["plain"][5] < min(best["r = 2"][5], best["r = 4"][5])
+    others = pd.concat([best["plain"], best["r = 2"]], axis=1).min(axis=1)
+    assert (best["r = 4"].loc[10:] < others.loc[10:]).all()
     ends = [best[k][100] / best["plain"][100] for k in ("r = 2", "r = 4")]
     assert min(ends) > 0.8 and max(ends) < 1
     assert story.counts().loc[3, 5] == 1  # at the best rate of both the moved one is behind at five steps

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib import colormaps
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize
+from matplotlib.colors import ListedColormap, Normalize
 from matplotlib.figure import Figure
 
 from intertwine_book.figures.style import COLOURS, check_columns, new_figure
@@ -78,7 +78,7 @@ def class_stack(
     """
     values = [value for panel in grids.values() for value in panel]
     scale = Normalize(min(values), max(values))
-    shade = colormaps["viridis"]
+    shade = ListedColormap(colormaps["viridis"](np.linspace(0.3, 0.95, 256)))  # seen on black, too
     figure, axes = new_figure(1, len(grids), height=2.9, squeeze=False)
     for axis, (title, panel) in zip(axes[0], grids.items(), strict=True):
         for value, grid in panel.items():

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from intertwine_book.figures.schematics import MAP, NETWORKS, arrow, box, canvas
-from intertwine_book.figures.style import COLOURS, check_columns, new_figure
+from intertwine_book.figures.style import COLOURS, PAPER, check_columns, new_figure
 
 
 def along_orbit(table: pd.DataFrame) -> Figure:
@@ -52,7 +52,8 @@ def level_curve(losses: pd.DataFrame, marks: Mapping[str, float], cuts: pd.DataF
     plane.set(xlabel="$p$: scale of $W_1, b_1$", ylabel="$q$: scale of $W_2$", aspect="equal")
     for (name, at), colour in zip(marks.items(), (COLOURS["blue"], COLOURS["red"]), strict=True):
         plane.plot(at, 1 / at, "o", ms=8, color=colour)
-        side = {"ha": "right" if at > 0.7 * p.max() else "left"}  # inside the panel
+        side: dict[str, Any] = {"ha": "right" if at > 0.7 * p.max() else "left"}  # inside the panel
+        side["bbox"] = {"fc": PAPER, "ec": "none", "pad": 1}
         plane.annotate(name, (at, 1 / at), (4, 7), textcoords="offset points", color=colour, **side)
         rows = cuts[cuts["at"] == name]
         section.plot(rows["distance"], rows["loss"], color=colour, lw=2)

@@ -41,5 +41,5 @@ def valley_slider(orbit: pd.DataFrame) -> HTML:
     shown = orbit.loc[orbit["t"].abs() <= 1.5, columns].reset_index(drop=True)
     rows = [[float(f"{value:.4g}") for value in row] for row in shown.to_numpy()]
     page = _PAGE.format(last=len(shown) - 1, start=shown["t"].abs().idxmin())
-    data = {"rows": rows, "colours": [COLOURS[name] for name in ("green", "grey", "red")]}
+    data = {"rows": rows, "colours": [COLOURS[name] for name in ("green", "grey", "blue")]}
     return HTML(page + script("valley_slider", "valley-slider", json.dumps(data)))

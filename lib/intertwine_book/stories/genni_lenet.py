@@ -69,7 +69,7 @@ def pieces() -> HTML:
     table["epsilon"] = table["set"].map(lambda name: SETS[name][1])
     table["set"] = table["set"].map(lambda name: SETS[name][0])
     words = {"set": "set", "epsilon": "ε", "on_the_grid": "pieces on the grid"}
-    words |= {"random": "pictures with as many, random start", "default": "default start"}
+    words |= {"random": "pictures with the grid's number: random start", "default": "default start"}
     return readable(table, words, title="Pieces on the grid and in pictures by UMAP")
 
 

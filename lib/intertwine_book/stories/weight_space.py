@@ -96,7 +96,7 @@ def ahead() -> HTML:
     shown = shown.assign(moved=ends["r = 4"], plain=ends["plain"]).reset_index()
     shown["rate"] = [f"{rate:g}" for rate in shown["rate"]]
     headings = {"rate": "learning rate"} | {f"{k} steps": f"ahead, {k} steps" for k in counts()}
-    headings |= {"moved": "loss, r = 4", "plain": "loss, plain"}
+    headings |= {"moved": "loss, r\u00a0=\u00a04", "plain": "loss, plain"}  # unbroken
     return readable(
         shown, headings, title="Networks in which the moved one is ahead, and mean losses at the end"
     )
