@@ -13,7 +13,7 @@ EACH = story.numbered(story.record("matching")).pivot(index="layer", columns=["s
 AHEAD = EACH["task loss"] - EACH["least squares"]
 GAIN_OF_TASK = MEAN.loc["task loss"] - MEAN.loc["least squares"]
 THIRD, FACTS = story.errors(), story.facts()
-RANKED, SPARSE = story.record("low_rank"), story.record("experiment_7")
+RANKED, SPARSE = story.record("figure_7"), story.record("experiment_7")
 ROOT = Path(__file__).parents[1]
 RECORDED = ROOT / "data/results/desk/03b_matching"
 CAPTIONS = yaml.safe_load((ROOT / "chapters/captions/03b_matching.yml").read_text())
@@ -170,10 +170,18 @@ def test_no_stitch_on_record_has_overflown():
         assert story.record(name)["loss"].max() < 12, name  # nats; a guess at random has 2.3
 
 
-def test_from_the_direct_map_training_gains_at_every_rank_and_from_random_factors_at_layer_6_only():
-    assert len(RANKED) == 30 and (RANKED["task_loss_from_direct"] > RANKED["direct"]).all()
-    ahead = (RANKED["task_loss"] > RANKED["direct"]).groupby(RANKED["layer1"]).sum()
-    assert ahead.to_dict() == {"bn3": 6, "bn6": 15}
+def test_trained_as_in_the_paper_low_ranks_beat_the_direct_map_with_and_without_a_bias():
+    assert len(RANKED) == 6 * FACTS["ranked-pairs"] >= 24
+    direct = RANKED[["direct", "direct_without_bias"]].max(axis=1)
+    assert (RANKED["task_loss"] > direct).all() and FACTS["ahead"] == FACTS["ranked"]
+    assert FACTS["bias-gains"] > 0
+
+
+def test_in_a_short_run_training_gains_from_the_direct_map_and_from_random_factors_at_layer_6_only():
+    short = story.record("low_rank")
+    assert len(short) == 30 and (short["task_loss_from_direct"] > short["direct"]).all()
+    ahead = (short["task_loss"] > short["direct"]).groupby(short["layer1"]).sum()
+    assert ahead.to_dict() == {"bn3": FACTS["short-ahead-3"], "bn6": 15} and FACTS["short-ahead-3"] == 6
 
 
 def test_at_layers_1_to_7_every_random_start_ends_lower_than_all_from_least_squares_which_end_alike():
@@ -235,12 +243,7 @@ def test_sparse_stitches_by_task_loss_keep_more_than_the_lasso_in_each_pair_and_
 def test_at_rank_4_and_with_more_than_80_percent_zeros_it_keeps_more_than_the_direct_map():
     few, four = SPARSE[SPARSE["sparsity"] > 0.8], RANKED[RANKED["rank"] == 4]
     assert (few["task_loss"] > few["direct"]).all()
-    assert (four["task_loss_from_direct"] > four["direct"]).all()
-
-
-def test_rank_4_from_the_direct_map_keeps_no_less_than_sparse_stitches_and_more_than_that_map():
-    four = RANKED[RANKED["rank"] == 4]
-    assert (100 * four["task_loss_from_direct"]).between(FACTS["few-low"], FACTS["few-high"]).all()
+    assert (four["task_loss"] > four["direct"]).all()
 
 
 def test_no_recipe_makes_networks_of_which_a_layer_loses_more_than_a_tenth_by_task_loss():

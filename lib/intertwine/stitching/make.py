@@ -182,12 +182,20 @@ def stitch_all(
         ...     return nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 10))
         >>> data = Dataset.of(torch.randn(100, 5), torch.arange(100) % 10)
         >>> junction = Junction(network(), network(), "1", data, device="cpu")
-        >>> ranks = {f"rank {r}": {"kind": "low rank", "rank": r, "recipe": "digits"} for r in (1, 2)}
-        >>> {name: made.stitch.weight.shape for name, made in stitch_all(junction, ranks).items()}
-        {'rank 1': torch.Size([8, 8]), 'rank 2': torch.Size([8, 8])}
+        >>> options = {"kind": "low rank", "recipe": "digits"}
+        >>> kinds = {f"rank {r}": {"rank": r, **options} for r in (1, 2)}
+        >>> list(stitch_all(junction, kinds))
+        ['rank 1', 'rank 2']
 
     Each is the one that `stitch_at` makes alone. Those of one recipe are trained on the same batches, so that
     an augmented image passes model 1 once an epoch for all of them; its values of one epoch stay in memory.
+
+    Args:
+        kinds: the keywords of `stitch_at` for each name, but for the seed.
+        seed: of all of them.
+
+    Returns:
+        The stitched networks by their names, in the same order.
     """
     made = {name: _training(junction, **options, seed=seed) for name, options in kinds.items()}
     of_recipe: dict[StitchRecipe, list[str]] = {}

@@ -115,9 +115,8 @@ def parts_of_error(directions: pd.DataFrame) -> Figure:
 
 
 def by_rank(ranked: pd.DataFrame) -> Figure:
-    """Stitches of low rank: fitted, and trained from either start."""
-    ways = {"direct": ("direct", "red"), "task_loss": ("task, random start", "grey")}
-    ways |= {"task_loss_from_direct": ("task, direct start", "green")}
+    """Stitches of low rank: fitted, and trained by the task."""
+    ways = {"direct": ("direct", "red"), "task_loss": ("task loss", "green")}
     long = titled(ranked).melt(["pair", "layer", "rank"], list(ways), "way")
     long = long.assign(way=long["way"].map({way: title for way, (title, _) in ways.items()}))
     words: dict[str, Any] = {"xlabel": "rank", "ylabel": RELATIVE, "ylim": (20, 102), "height": 2.6}

@@ -24,7 +24,7 @@ KIND_COLOURS = {
     "G_ReLU": style.GROUP_COLOURS["G_ReLU"],
 }
 RELAXED = {"relaxation": style.GROUP_COLOURS["permutations"]}
-"""The paper's search of the group by its authors' optimiser, in fewer epochs."""
+"""The paper's search of the group by its authors' recipe, in fewer epochs."""
 BY_LAYER = ("layer", "penalty", "stitch")  # columns: a place, a value, a colour
 CLOSED_FORMS = {"least squares": KIND_COLOURS["full"], "assignment": KIND_COLOURS["G_ReLU"]}
 RANKS = {name: colour for name, colour in KIND_COLOURS.items() if name.startswith("rank")}
@@ -52,19 +52,24 @@ def stitched(name: str = "stitched") -> pd.DataFrame:
 
 
 def relaxed() -> pd.DataFrame:
-    """The paper's relaxation by its authors' optimiser, batch norm re-estimated, from random starts."""
+    """The paper's relaxation by its authors' recipe, batch norm re-estimated, at layers 10 and 14."""
     return stitched("relaxed")
 
 
 def with_relaxation(equal: pd.DataFrame, relaxed: pd.DataFrame) -> pd.DataFrame:
-    """Stitches on equal terms, where the relaxation by its authors' optimiser stands for that by Adam.
+    """Stitches on equal terms, where the relaxation by its authors' recipe stands for that by Adam.
 
     Example:
         >>> equal = pd.DataFrame({"stitch": ["full", "G_ReLU, random"], "penalty": [1.0, 30.0]})
+        >>> equal = equal.assign(pair=0, layer1="relu4")
         >>> with_relaxation(equal, equal[1:].assign(penalty=6.0))["penalty"].tolist()
         [1.0, 6.0]
+
+    It does so at the pairs and layers that have it.
     """
-    return pd.concat([equal[~equal["stitch"].isin(relaxed["stitch"])], relaxed], ignore_index=True)
+    case = ["pair", "layer1", "stitch"]
+    there = pd.MultiIndex.from_frame(equal[case]).isin(pd.MultiIndex.from_frame(relaxed[case]))
+    return pd.concat([equal[~there], relaxed], ignore_index=True)
 
 
 def mean(name: str = "stitched") -> pd.DataFrame:

@@ -88,7 +88,8 @@ def tables(
     stitched("fits", pairs, names, beside_closed_forms(given["compared_ranks"][:1]))
     kinds = on_equal_terms(recipe, given["compared_ranks"])
     places = [f"relu{k}" for k in given["compared_layers"]]
-    relaxed = stitched("relaxed", pairs[: given["compared"]], places, relaxation(recipe.epochs))
+    # the last two layers: the widest, where its recipe decides what it loses
+    relaxed = stitched("relaxed", pairs[: given["compared"]], places[-2:], relaxation(recipe.epochs))
     equal = with_relaxation(stitched("equal", pairs[: given["compared"]], places, kinds), relaxed)
     stitched("recipes", pairs[: given["compared"]], places[-1:], recipes(recipe.epochs))
     compared = protocols(equal)
