@@ -423,7 +423,8 @@ story.penalties()
 # (its search trains $n^2$ scores besides).
 # *From random starts the relaxation loses less than rank 4 at layers 10 and 14*, in each pair, as in print:
 # {glue:text}`relaxed-10:.0f` and {glue:text}`relaxed-14:.0f` points on average against
-# {glue:text}`four-random-10:.0f` and {glue:text}`four-random-14:.0f`.
+# {glue:text}`four-random-10:.0f` and {glue:text}`four-random-14:.0f`; at layer 10 single pairs differ
+# by {glue:text}`ahead-10-low:.0f` to {glue:text}`ahead-10-high:.0f`.
 # Here the group has its authors' recipe and rank 4 ours:
 # epochs, images and batch norm are equal; start, search, optimiser, batches and bias change together.
 # (At layer 14 rank 4 by plain SGD, without a bias, loses {glue:text}`four-sgd:.0f` at the better of two rates.)

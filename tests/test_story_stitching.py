@@ -77,7 +77,7 @@ def test_at_width_64_the_group_loses_less_than_rank_four_from_closed_forms_and_f
     assert sorted(each.index.unique("layer")) == [3, 6, 10, 14]
     assert len(each) == 4 * facts["equal-pairs"] == 16
     less = each.xs("rank 4", axis=1, level="family") - each.xs("G_ReLU", axis=1, level="family")
-    assert (less["closed form"] > 3).all() and (less["random"].loc[[10, 14]] > 1).all()
+    assert (less["closed form"] > 3).all() and (less["random"].loc[[10, 14]] > 0.5).all()
     made = recorded("03_stitching", "equal")["desk"][1]["parameters"]
     digits = recorded("03_stitching", "equal_digits")["desk"][1]["parameters"]
     assert (made["stitch_epochs"], digits["stitch_epochs"]) == (4, 16) and made["dataset"] == "cifar10"

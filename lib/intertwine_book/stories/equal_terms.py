@@ -80,10 +80,12 @@ def facts() -> dict[str, float]:
     drawn = {"relaxed": wide["random", "G_ReLU"], "four-random": wide["random", "rank 4"]}
     drawn |= {"adam": adam, "printed": in_print}
     four = equal().query("start == 'random' and family == 'rank 4'")["epoch"]
+    ahead = each["random", "rank 4"] - each["random", "G_ReLU"]
     sgd = others.filter(like="rank 4").mean().min()  # of two rates
     return {
         **span(**{"equal-group": wide["closed form", "G_ReLU"], "equal-four": wide["closed form", "rank 4"]}),
         **span(**{f"single-{layer}": each["random", "G_ReLU"].loc[layer] for layer in (3, 6)}),
+        **span(**{"ahead-10": ahead.loc[10]}),
         **{f"{name}-{layer}": float(at[layer]) for name, at in drawn.items() for layer in (10, 14)},
         **{"adam-32": others["G_ReLU, Adam"].mean(), "adam-slow": others["G_ReLU, Adam, rate 0.0001"].mean()},
         **{"batches-128": others["G_ReLU, batches of 128"].mean(), "four-sgd": sgd},
