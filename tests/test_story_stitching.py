@@ -98,6 +98,15 @@ def test_the_relaxation_is_near_the_printed_values_by_its_authors_recipe_and_far
     assert set(made["layer"]) == {10, 14} and set(made["batch_norm"]) == {"reestimated"}
 
 
+def test_at_layer_14_the_optimiser_decides_what_the_relaxation_loses_and_the_size_of_batches_does_not():
+    others, relaxed = equal_terms.by_recipe(), equal_terms.by_pair()["random", "G_ReLU"].loc[14]
+    more = others.filter(like="G_ReLU").sub(relaxed, axis=0)
+    assert len(more) == 4 and more["G_ReLU, batches of 128"].between(1, 3).all()
+    assert more["G_ReLU, Adam"].min() > 20 and more["G_ReLU, Adam, rate 0.0001"].min() > 8
+    assert others["rank 4, SGD, rate 0.01"].mean() == equal_terms.facts()["four-sgd"]
+    assert (others["rank 4, SGD, rate 0.001"] > others["rank 4, SGD, rate 0.01"]).all()
+
+
 def test_low_ranks_lose_less_than_printed_and_ranks_two_and_one_more_than_the_relaxation():
     printed = story.printed().pivot(index="layer", columns="stitch", values="penalty")
     drawn = equal_terms.by_pair()["random"]
