@@ -378,7 +378,8 @@ story.penalties()
 #   at a hundredth of the rate {glue:text}`adam-slow:.0f`.
 #   Plain SGD in batches of 128 loses {glue:text}`batches-128:.0f`.
 #   An earlier version of this page had Adam in batches of 128, as all other maps of this figure have,
-#   and wrote of the paper's method that it loses {glue:text}`adam-10:.0f` points at layer 10 and {glue:text}`adam-14:.0f` at layer 14.
+#   and wrote of the paper's method that it loses {glue:text}`adam-10:.0f` points at layer 10
+#   and {glue:text}`adam-14:.0f` at layer 14.
 # - *In narrow networks the group loses more*: {glue:text}`narrow-low:.0f` to
 #   {glue:text}`narrow-high:.0f` points at width 16, from activations.
 #   They were trained for fewer epochs than those of width 64; in {numref}`fig-norms` all have one recipe.
