@@ -137,6 +137,15 @@ def test_stitches_made_together_are_those_made_alone(changes):
         assert together[name].history["loss"].equals(alone.history["loss"])
 
 
+def test_values_that_are_too_many_to_share_are_made_for_each(monkeypatch):
+    place, kind = junction(), {"kind": "full", "recipe": replace(PLAIN, flip=True, shift=1)}
+    shared = stitch_all(place, {"one": kind, "two": kind})
+    monkeypatch.setattr("intertwine.stitching.task_loss.FRONT_BYTES", 0)
+    monkeypatch.delattr("intertwine.stitching.task_loss._Kept")  # which is not asked for
+    for name, made in stitch_all(place, {"one": kind, "two": kind}).items():
+        assert torch.equal(made.stitch.weight, shared[name].stitch.weight)
+
+
 class AddedInPlace(nn.Module):
     """A bias, added to the values that it is given."""
 

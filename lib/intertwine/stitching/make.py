@@ -188,7 +188,8 @@ def stitch_all(
         ['rank 1', 'rank 2']
 
     Each is the one that `stitch_at` makes alone. Those of one recipe are trained on the same batches, so that
-    an augmented image passes model 1 once an epoch for all of them; its values of one epoch stay in memory.
+    an augmented image passes model 1 once an epoch for all of them, where the values of one epoch need at
+    most 2 GiB.
 
     Args:
         kinds: the keywords of `stitch_at` for each name, but for the seed.
@@ -211,13 +212,12 @@ def _training(
     junction: Junction,
     kind: Kind = "least squares",
     *,
+    seed: int,
     recipe: StitchRecipe | str | None = None,
-    start: str | LinearMap | None = None,
     batch_norm: str | None = None,
     penalty: Penalty | None = None,
     measure: EpochMeasure | None = None,
-    seed: int,
-    **options: Any,
+    **options: Any,  # of `build`
 ) -> Training:
     """What `stitch_at` trains; without a recipe, for no epoch."""
     if isinstance(recipe, str):
@@ -235,6 +235,6 @@ def _training(
     if batch_norm is not None:
         how = replace(how, batch_norm=batch_norm)
     generator = torch.Generator().manual_seed(seed)
-    made = build(kind, junction, generator, trained=recipe is not None, start=start, **options)
+    made = build(kind, junction, generator, trained=recipe is not None, **options)
     layer = as_module(made, torch.empty(0))  # trained in torch's default type
     return Training(junction, layer, how, seed=seed, penalty=penalty, measure=measure)

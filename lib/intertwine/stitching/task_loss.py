@@ -16,6 +16,7 @@ from intertwine.stitching.stitch_recipes import StitchRecipe
 from intertwine.stitching.stitched import Rest, Stitched, as_tuple, as_values, check_fit, run_part
 from intertwine.training import Batches, build_optimizer, epoch, fill_of
 from intertwine.training.epoch import Epochs
+from intertwine.training.outputs import FRONT_BYTES
 
 Penalty = Callable[[Tensor, Tensor], Tensor]
 EpochMeasure = Callable[[nn.Module], Mapping[str, float]]
@@ -109,15 +110,16 @@ class Training:
 def train_together(trainings: Sequence[Training], *, progress: bool = False) -> list[Stitched]:
     """Run trainings at one junction, of one recipe and one seed, together, and each as if it were alone.
 
-    They meet the same batches. So an augmented image passes model 1 once an epoch for all of them, which
-    keeps its values of one epoch in memory.
+    They meet the same batches. So an augmented image passes model 1 once an epoch for all of them, where the
+    values of one epoch need at most 2 GiB.
     """
     first = trainings[0]
     both = any(each.objective.penalty is not None for each in trainings)
-    batches: Epochs | None = None
+    batches: _Batches | None = None
     for number in tqdm(range(first.recipe.epochs), unit="epoch", disable=not progress):
         batches = batches or _Batches(first.junction, first.recipe, both)
-        shared = batches if len(trainings) == 1 else _Kept(batches, number, first.seed)
+        keeps = len(trainings) > 1 and batches.worth_keeping()
+        shared = _Kept(batches, number, first.seed) if keeps else batches
         for each in trainings:
             each.epoch(number, shared)
     return [each.result() for each in trainings]
@@ -152,6 +154,14 @@ class _Batches(Batches):
         inputs, *self.others = as_tuple(junction.images("train") if stored is None else stored)
         fill = fill_of(junction.data("train"), recipe)
         super().__init__(inputs, junction.labels("train"), recipe, fill)
+
+    def worth_keeping(self) -> bool:
+        """Whether each epoch computes the front's values anew, and those of one fit into memory."""
+        if self.gathered:
+            return False
+        at = self.junction
+        one = as_tuple(run_part(at.front, at.images("train")[:1], at.dtype))
+        return len(self.labels) * sum(x.nbytes for x in one) <= FRONT_BYTES
 
     def epoch(self, number: int, *, seed: int) -> Iterator[Any]:  # of (values, labels, targets, theirs)
         at = self.junction
