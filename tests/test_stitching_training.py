@@ -129,10 +129,11 @@ def test_stitches_made_together_are_those_made_alone(changes):
     kinds["sparse"] = {"kind": "sparse", "alpha": 0.01, "recipe": recipe}
     kinds["fit"] = {"kind": "least squares"}
     kinds["rank 2"] = {"kind": "low rank", "rank": 2, "recipe": recipe}
+    kinds["another order"] = {**kinds["full"], "seed": 4}
     together = stitch_all(place, kinds, seed=3)
     assert [*together] == [*kinds]
     for name, options in kinds.items():
-        alone = stitch_at(place, **options, seed=3)
+        alone = stitch_at(place, **{"seed": 3, **options})
         assert torch.equal(together[name].stitch.weight, alone.stitch.weight)
         assert together[name].history["loss"].equals(alone.history["loss"])
 

@@ -187,23 +187,23 @@ def stitch_all(
         >>> list(stitch_all(junction, kinds))
         ['rank 1', 'rank 2']
 
-    Each is the one that `stitch_at` makes alone. Those of one recipe are trained on the same batches, so that
-    an augmented image passes model 1 once an epoch for all of them, where the values of one epoch need at
-    most 2 GiB.
+    Each is the one that `stitch_at` makes alone. Those of one recipe and seed are trained on the same
+    batches, so that an augmented image passes model 1 once an epoch for all of them, where the values of one
+    epoch need at most 2 GiB.
 
     Args:
-        kinds: the keywords of `stitch_at` for each name, but for the seed.
-        seed: of all of them.
+        kinds: the keywords of `stitch_at` for each name.
+        seed: of those that have none of their own.
 
     Returns:
         The stitched networks by their names, in the same order.
     """
-    made = {name: _training(junction, **options, seed=seed) for name, options in kinds.items()}
-    of_recipe: dict[StitchRecipe, list[str]] = {}
+    made = {name: _training(junction, **{"seed": seed, **options}) for name, options in kinds.items()}
+    alike: dict[tuple[StitchRecipe, int], list[str]] = {}
     for name, training in made.items():
-        of_recipe.setdefault(training.recipe, []).append(name)
+        alike.setdefault((training.recipe, training.seed), []).append(name)
     found: dict[str, Stitched] = {}
-    for names in of_recipe.values():
+    for names in alike.values():
         found |= zip(names, train_together([made[name] for name in names], progress=progress), strict=True)
     return {name: found[name] for name in kinds}
 
