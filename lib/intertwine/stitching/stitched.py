@@ -125,8 +125,11 @@ def cut(
             f"behind {layer2!r}: take both layers inside a block, or neither."
         )
     if [x.ndim for x in ours] != [x.ndim for x in theirs]:
-        shapes = " and ".join(str(tuple(values[0].shape[1:])) for values in (ours, theirs))
-        raise ValueError(f"Expected two layers of feature maps, or two of features, was given {shapes}.")
+        shapes = [tuple(values[0].shape[1:]) for values in (ours, theirs)]
+        raise ValueError(
+            f"Expected two layers of feature maps, two of tokens or two of features, {layer1!r} has {shapes[0]} "
+            f"and {layer2!r} {shapes[1]} for one image: choose others."
+        )
     for x, y in zip(ours[1:], theirs[1:], strict=True):
         wide, wanted, at1, at2 = (each.shape[channel_axis(each)] for each in (x, y, ours[0], theirs[0]))
         if wanted != (at2 if shortcut == "stitched" else wide) or (shortcut == "stitched" and wide != at1):
