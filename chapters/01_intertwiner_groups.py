@@ -170,7 +170,7 @@ story.swap_and_scale()
 # ## Pulling a matrix through an activation
 #
 # Swaps and scalings are matrices.
-# *For which matrices $A$ is there a $B$ with $\sigma(Ax) = B\sigma(x)$ for all $x$?*
+# *For which invertible $A$ is there an invertible $B$ with $\sigma(Ax) = B\sigma(x)$ for all $x$?*
 # Such an $A$ *can be pulled through* σ, and the inverse of $B$ after σ undoes it ({numref}`fig-pull`).
 
 # %% tags=["remove-input"] figure="fig-pull"
@@ -308,7 +308,8 @@ before_and_after(experiments.changes(network, moved, x_test))
 # With $\Sigma_n$ for the permutation matrices,
 #
 # $$\begin{aligned}
-# G_{\sigma_n} &= \{P D :\ P \in \Sigma_n,\ D = \mathrm{diag}(d),\ d_i\in H_\sigma\},\\
+# G_{\sigma_n} &= \{P D :\ P \in \Sigma_n,\ D = \mathrm{diag}(d),\\
+# &\qquad d_i\in H_\sigma\},\\
 # H_\sigma &= \{a\ne 0 :\ \exists\, b\ \forall x\ \ \sigma(ax) = b\,\sigma(x)\}.
 # \end{aligned}$$ (eq-scalars)
 # :::
@@ -339,7 +340,7 @@ before_and_after(experiments.changes(network, moved, x_test))
 # At $x = 0$ either $\sigma(0) = 0$, or all $b_m$ are 1 and so is $b$.
 # :::
 #
-# To test one $a$, fit the multiple and look at what is left:
+# To test one $a$, fit the multiple on a grid of $x$ and look at what is left:
 #
 # $$r(a) = \min_b \frac{\lVert\sigma(ax) - b\,\sigma(x)\rVert}{\lVert\sigma(ax)\rVert}.$$ (eq-residual)
 
@@ -441,9 +442,9 @@ for name, sigma in four.items():
     print(f"{name}: {len({w for w, _ in orbit[name]})} points of the grid")
 
 # %% tags=["remove-input"] figure="fig-orbits"
-symbols = {"sigmoid": "{1}", "tanh": "{±1}", "ReLU": "a > 0", "|x|": "a ≠ 0"}
-titled = {f"{name}: {symbols[name]}": each for name, each in orbit.items()}
-figures.orbits_of_a_neuron(titled)
+scalars = dict(zip(orbit, ["{1}", "{±1}", "a > 0", "a ≠ 0"], strict=True))
+groups = "permutations", "signed permutations", "G_ReLU", "nonzero monomial"
+figures.orbits_of_a_neuron({f"{k}: {scalars[k]}": orbit[k] for k in orbit}, groups)
 
 # %% [markdown]
 # A layer of 64 neurons can also be reordered.
@@ -641,7 +642,7 @@ for rule in (product, loss_without):
 #
 # ## Summary
 #
-# - The matrices that can be pulled through an activation σ form a group $G_\sigma$.
+# - The invertible matrices that can be pulled through an activation σ form a group $G_\sigma$.
 #   Unless σ is affine, they are permutations with scalings from one group of scalars ({prf:ref}`thm-scalars`).
 # - Moving weights by {eq}`eq-moved` changes weights and hidden activations and not the function.
 #   What differs along an orbit, such as the norm of a neuron's weights, is no property of the function.

@@ -248,7 +248,7 @@ story.orbit()
 # ### How large is the group?
 #
 # {doc}`03_stitching` compares the group with matrices of rank one.
-# *On a coarse scale the group of ReLU is the larger set, on a fine one the matrices are.*
+# *For wide layers the group of ReLU is the larger set on a coarse scale, and the matrices on a fine one.*
 # The group has dimension $n$ and $n!$ components; the matrices of rank one have dimension $2n-1$.
 # Fill both, within the unit ball of the Frobenius norm, with balls of radius ε, and count the balls by volume.
 # Rank one needs more balls below an ε of about {glue:text}`equal-16:.1f` for $n = 16$
@@ -471,8 +471,8 @@ story.teleport()
 story.ahead()
 
 # %% [markdown]
-# If every network has its own best of the four rates, the lead of $r = 4$ at the end
-# is {glue:text}`tele-own-four:.3f`,
+# Now let every network, and not every start as in the figure, have its own best of the four rates.
+# The lead of $r = 4$ at the end is then {glue:text}`tele-own-four:.3f`,
 # and it is not established (95 % interval over networks
 # −{glue:text}`tele-own-four-below:.3f` to {glue:text}`tele-own-four-high:.3f`).
 # With $r = 2$ the lead is {glue:text}`tele-own-two:.3f`

@@ -74,8 +74,9 @@ epochs: int = 4  # of its training
 story.rounding()
 
 # %% [markdown]
-# At 3 bits a rotation raises the mean accuracy of networks with an outlier from {glue:text}`right-before:.0f`
-# to {glue:text}`right-after:.0f` %; with 8 bits both have {glue:text}`right-exact:.0f` %.
+# At 3 bits a rotation, which may reflect, raises the mean accuracy of networks with an outlier
+# from {glue:text}`right-before:.0f` to {glue:text}`right-after:.0f` %;
+# with 8 bits both have {glue:text}`right-exact:.0f` %.
 # We constructed the outlier.
 # For small transformers that we trained without it the mean error rises by {glue:text}`none-low:.0f`
 # to {glue:text}`none-high:.0f` % from 4 bits on,
@@ -100,7 +101,7 @@ story.rounding()
 # An orthogonal matrix keeps $\lVert y\rVert_2$,
 # while $\lVert y\rVert_\infty$ may lie anywhere from $\lVert y\rVert_2/\sqrt n$ to $\lVert y\rVert_2$.
 # So among weights with one function the bound varies by a factor of up to $\sqrt n$.
-# Halving the step costs one bit, so this is $\tfrac12\log_2 n$ bits.
+# Halving the step costs about one bit, so this is about $\tfrac12\log_2 n$ bits.
 # Let $H$ be orthogonal with entries $\pm1/\sqrt n$, and $D$ diagonal with random signs.
 # Then $\lVert HDy\rVert_\infty \le \lVert y\rVert_2\sqrt{2\ln(4n)/n}$ with probability at least ½.
 # :::
@@ -235,7 +236,7 @@ def merged(trial, couple):
 #
 # *`canonicalise` gives all networks of an orbit the same normal form, except for special weights, such as those
 # of two equal units.*
-# Scalings make the incoming weights of a unit of length 1, where nothing else fixes their scale.
+# Scalings give the incoming weights of each unit length 1, unless something else fixes their scale.
 # Signs make a weighted sum of them positive, and these sums sort the units.
 # {py:obj}`canonicalise <intertwine.weightspace.canonicalise>` says what is done for other groups.
 # We move a trained ResNet-20 by a random element.
@@ -276,7 +277,7 @@ story.noise()
 #
 # The figures on rounding, merging and noise are recorded.
 # This page has computed the same tables at its own parameters, for example the errors of the logits, in percent.
-# One network that is trained as briefly need not show the differences of the recorded ones:
+# One network that was trained so briefly need not show the differences of the recorded ones:
 
 # %%
 own = rotated.assign(error=rotated["error"].round(1))
@@ -397,7 +398,8 @@ story.equalising()
 # {glue:text}`equal-scaled:.0f` % with channels scaled at random, and {glue:text}`equal-even:.0f` % equalised.
 # So equalising repairs a bad scaling.
 # Against the trained network it lowers the mean error by {glue:text}`equal-least:.0f` to
-# {glue:text}`equal-most:.0f` %, which four networks do not establish: at most numbers of bits one or two of them lose.
+# {glue:text}`equal-most:.0f` %, which four networks do not establish:
+# for most numbers of bits one or two of them get worse.
 #
 # ::::{solution-end}
 # ::::
@@ -466,7 +468,7 @@ mean_curves(sliced, "channels", "accuracy", "way", **look)
 #
 # - Rounding is cheaper at some points of an orbit.
 #   Where one channel holds an outlier, which we constructed, a rotation makes the error {glue:text}`won:.1f` times
-#   smaller, on average over 3 to 8 bits; without one we see no gain from 4 bits on.
+#   smaller, on average over 3 to 8 bits; without an outlier we see no gain from 4 bits on.
 # - On digits, two networks of width 16 that were trained apart can be averaged after matching,
 #   once batch norm is re-estimated.
 # - All networks of an orbit have the same normal form, except for special weights.

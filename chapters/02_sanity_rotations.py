@@ -201,8 +201,8 @@ print(f"accuracy lost: {fit['penalty']:.1f} points")
 #
 # - permutations;
 # - permutations with signs;
-# - permutations with positive scalings, whose logarithms have standard deviation 1;
-# - permutations with scalings of either sign;
+# - permutations with positive scalings (for short *positive scalings*), whose logarithms have standard deviation 1;
+# - permutations with scalings of either sign (*nonzero scalings*);
 # - orthogonal matrices, uniform on $O(n)$.
 #
 # Over all matrices of a layer the penalty grows with the unexplained share ({numref}`fig-unexplained`).
@@ -279,7 +279,7 @@ finetuning.penalties()
 #   The paper has this order after 50 epochs.
 # - *At the first convolution the order is open.*
 #   In these networks the group loses {glue:text}`lead-64-0` points more.
-#   In the network of width 64 of {numref}`fig-repair`, trained by another recipe,
+#   In another network of width 64, trained by the recipe of that in {numref}`fig-repair`,
 #   it loses less with each of five matrices.
 #   In the paper both lose less than a point there, about what one can read off.
 #   Whether more epochs change the order, we did not measure.
@@ -301,7 +301,7 @@ finetuning.repair()
 # and {glue:text}`budget-group-last:.1f` after {glue:text}`budget-last:.0f`.
 # As a full repair exists, the large loss after two epochs was probably unfinished training.
 # After {glue:text}`budget-last:.0f` epochs one orthogonal matrix loses {glue:text}`budget-turned-last:.1f` points.
-# The paper reports 8.3 after 50; we do not know why its loss is larger.
+# The paper's figure 4 shows about 8 after 50; we do not know why its loss is larger.
 # The control is {glue:text}`budget-control:.1f` points better after {glue:text}`budget-last:.0f` epochs,
 # so a part of each repair is ordinary training.
 #
@@ -429,7 +429,7 @@ print(ours.groupby("group")["unexplained"].mean().round(3).to_string())
 #   - after few epochs more is lost ({numref}`fig-repair`)
 # * - accuracy
 #   - called validation accuracy; the code takes the best epoch on the test set
-#   - the last epoch, the test set once
+#   - the last epoch; only the curves of {numref}`fig-repair` have the test set more than once
 #   - {ref}`the fourth exercise <ex-best-epoch>`: lower printed penalties
 # * - control
 #   - none

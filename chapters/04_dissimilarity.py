@@ -93,8 +93,8 @@ drawn.letters_moved()
 # | $(0, 6)$, $(2, 0)$ | swapped, one axis doubled, one halved | 0.70 | 1 |
 #
 # The numbers are similarities, 1 for equal clouds; the next cell computes them.
-# So a score means something only once you have decided two things: which changes of $X$ should leave it alone,
-# and what unrelated features would score.
+# So a score means something only once you have chosen which changes of $X$ it should ignore,
+# and measured what unrelated features score.
 # The first is a group, the second a *null*.
 # Norms of matrices are Frobenius norms.
 
@@ -294,7 +294,7 @@ assert isclose(cka(max_gram(U), max_gram(V)), theirs)
 # %% [markdown]
 # :::{admonition} Erratum: Godfrey et al. 2022, Definitions 5.2 and 5.3
 # :class: warning
-# Definition 5.3 centres by $X - \frac1d 11^\top X$.
+# Definition 5.3 centres by $X - \frac1d \mathbf 1\mathbf 1^\top X$, where $\mathbf 1$ is the vector of ones.
 # There are $N$ rows: it must be $\frac1N$.
 # `grelu_cka` is the corrected measure, and with `corrected=False` the printed one.
 # Definition 5.2 does not centre at all.
@@ -309,9 +309,10 @@ assert isclose(cka(max_gram(U), max_gram(V)), theirs)
 # on average over pairs; untrained pairs were already within {glue:text}`room-low:.2f` to
 # {glue:text}`room-high:.2f` of 1.
 # It changes Procrustes by at most {glue:text}`procrustes-most:.2f`, once the score of shuffled images is subtracted.
-# Against untrained networks whose batch norm knows the images it lowers $G_{\mathrm{ReLU}}$-CKA at layers 6, 10 and 14.
-# In narrower networks it adds more to linear CKA, on average over layers, and at width 16 to Procrustes from layer 6
-# on.*
+# Against untrained networks whose batch norm has the statistics of training images it lowers
+# $G_{\mathrm{ReLU}}$-CKA at layers 6, 10 and 14.
+# In narrower networks it adds more to linear CKA, on average over layers.
+# At width 16 it also adds to Procrustes, from layer 6 on.*
 #
 # Two values stand beside each similarity of trained networks, and the paper has neither ({numref}`fig-table-2`).
 # The *null* is the score of shuffled images: what unrelated features get.
@@ -328,8 +329,8 @@ story.table_2()
 #   Shuffled images score {glue:text}`null-low:.2f` to {glue:text}`null-high:.2f`;
 #   matching ones score {glue:text}`over-low:.2f` to {glue:text}`over-high:.2f` more.
 # - *Untrained pairs exceed their null by about as much*: by more at layers 3 and 10, by less at layer 14.
-#   Their null is higher, {glue:text}`fresh-null-low:.2f` to {glue:text}`fresh-null-high:.2f`,
-#   and so is their score from layer 6 on.
+#   From layer 6 on their null and their score are higher, at layer 3 their null is lower
+#   (nulls of {glue:text}`fresh-null-low:.2f` to {glue:text}`fresh-null-high:.2f`).
 #   What is left differs by at most {glue:text}`procrustes-most:.2f` ({numref}`fig-trained-minus-untrained`).
 #   What is left can be small itself: under $G_{\mathrm{ReLU}}$ at layer 14 it is
 #   {glue:text}`over-14:.2f` in trained pairs and {glue:text}`over-fresh-14:.2f` in untrained ones,
@@ -337,7 +338,8 @@ story.table_2()
 # - *Linear CKA is nearly as high without training.*
 #   At layer 10 it is {glue:text}`linear-10:.3f` for trained pairs
 #   and {glue:text}`linear-fresh-10:.3f` for untrained ones; shuffled images have 0.
-#   Of what untrained pairs leave to 1, training fills most at layer 3, and a sixth at layers 10 and 14.
+#   Of what untrained pairs leave to 1, training fills most at layer 3, half at layer 6,
+#   and a fifth or less at layers 10 and 14; over three pairs no layer's gain is established.
 # - *$G_{\mathrm{ReLU}}$-CKA is lower in trained pairs than in untrained ones*:
 #   by {glue:text}`group-loss-6:.2f`, {glue:text}`group-loss:.2f` and {glue:text}`group-loss-14:.2f` at layers 6, 10
 #   and 14.
@@ -421,7 +423,7 @@ marks
 # :::{prf:lemma} {cite}`godfrey2022`, Lemma 5.1 (as printed)
 # :label: lem-invariance
 # If $\mu(XA, YB) = \mu(X, Y)$ whenever $A$, $B$ are positive diagonal or permutation matrices, then (i) holds:
-# $\mu(XA + 1v^\top, YB + 1w^\top) = \mu(X, Y)$ for $A, B \in G_{\mathrm{ReLU}}$ and all $v$, $w$.
+# $\mu(XA + \mathbf 1v^\top, YB + \mathbf 1w^\top) = \mu(X, Y)$ for $A, B \in G_{\mathrm{ReLU}}$ and all $v$, $w$.
 # :::
 
 # %% [markdown]
@@ -439,7 +441,7 @@ marks
 # :::
 #
 # The paper's second property (ii) fails as well.
-# It asks for $\mu = 1$ at $Y = XA + 1v^\top$.
+# It asks for $\mu = 1$ at $Y = XA + \mathbf 1v^\top$.
 # As printed, the measures are lower by up to {glue:text}`short-procrustes:.2f` ($G_{\mathrm{ReLU}}$-Procrustes)
 # and {glue:text}`short-cka:.2f` ($G_{\mathrm{ReLU}}$-CKA).
 # Centred by $1/N$, they are 1 to rounding.
@@ -528,11 +530,11 @@ drawn.impossible_triangle(points, by_hand)
 #
 # *On average over four pairs of width 16 a layer resembles the same layer of the other network most*, in both kinds
 # of CKA ({numref}`fig-figure-5`).
-# In linear CKA this holds in each pair; in $G_{\mathrm{ReLU}}$-CKA one layer of one pair is an exception.
+# In linear CKA this holds in each pair; in $G_{\mathrm{ReLU}}$-CKA two layers of one pair are exceptions.
 # On average $G_{\mathrm{ReLU}}$-CKA is {glue:text}`same-depth:.2f` at the same depth
 # and {glue:text}`other-depth:.2f` elsewhere, and higher at the same depth in each pair.
 # The last layer is less alike than the first, as in the paper, in each pair and also at width 64.
-# Untrained pairs show the same fall, so training did not make it.
+# Untrained pairs of width 64 fall about half as far, so a part of the fall is there without training.
 
 # %% tags=["remove-input"] figure="fig-figure-5"
 story.figure_5()
@@ -835,7 +837,7 @@ mean_curves(pd.DataFrame(unrelated), "images", "similarity", "units", **words)
 # - {prf:ref}`def-grelu-procrustes` and {prf:ref}`def-grelu-cka` are invariant under $G_{\mathrm{ReLU}}$,
 #   and under translations if they centre by $1/N$.
 # - The max kernel is not positive semi-definite.
-#   $-1\le\mu\le1$ and every invariance survive.
+#   $-1\le\mu_{\mathrm{CKA}}\le1$ and the invariance under $G_{\mathrm{ReLU}}$ survive.
 # - Lower similarity goes with a higher stitching penalty in each pair of width 64, and with a lower one at width 16;
 #   four layers do not decide it.
 #

@@ -190,8 +190,8 @@ for one, two in ((X, ignored), (X, shuffled), (ignored, hidden)):
 clouds(X, ignored, hidden, label)
 
 # %% [markdown]
-# Trained networks come near the first case: in {numref}`fig-no-relation` stitches that were trained to lower CKA
-# keep most of the accuracy.
+# Stitches can be trained to this: in {numref}`fig-no-relation` they lower CKA and keep most of the accuracy.
+# In which directions they do so, we did not look.
 #
 # (sec-experiment-3)=
 # ## Does CKA rise when a stitch gets better? (Experiment 3)
@@ -208,15 +208,15 @@ clouds(X, ignored, hidden, label)
 story.along()
 
 # %% [markdown]
-# $AM$ moves away from $B$ in each of five pairs, as it must: least squares is the nearest stitch,
-# up to the change of images {cite}`csiszarik2021`.
+# $AM$ moves away from $B$ in each of five pairs {cite}`csiszarik2021`.
+# On the images that it was fitted to, least squares is the nearest stitch; the curve is of other images.
 # Why moving away helps the task is open.
 # Before a ReLU a part of the gain is variance that least squares loses and training restores ({doc}`03b_matching`).
 # After the ReLU of layer 3, where the stitches of this page stand, restoring that variance does not help on average.
 #
 # :::{admonition} Remark: Csiszárik et al. 2021, Definition 6.1 and figure 4
 # :class: warning
-# The paper's $R^2_{LR}(A, B)$ is the share of $B$ that the *best* linear map of $A$ explains.
+# The paper's $R^2_{LR}(A, B)$ (*linear regression*) is the share of $B$ that the *best* linear map of $A$ explains.
 # The paper reports that $R^2_{LR}$ between the activations of model 2 and the transformed ones falls along the
 # training.
 # But $R^2_{LR}(AM, B)$ cannot fall: for invertible $M$ it equals $R^2_{LR}(A, B)$,
@@ -224,7 +224,7 @@ story.along()
 # The code of the paper regresses in the other order.
 # $R^2_{LR}(B, AM)$ can fall: here it rises in the first epoch and ends {glue:text}`r2-falls-low:.3f`
 # to {glue:text}`r2-falls-high:.3f` below its start.
-# The paper's words describe a third quantity, neither of these two: the nearness of {numref}`fig-along`.
+# A third quantity falls most: the nearness of {numref}`fig-along`.
 # :::
 #
 # (sec-experiment-4)=
@@ -274,7 +274,7 @@ story.pressed()
 #
 # *Among others, all orthogonal matrices on the channels; each random one that we drew ruins its network.*
 # An index with a group of invariances says 1 for a whole orbit of representations.
-# The layers after the cut are not invariant under that group, as {doc}`02_sanity_rotations` shows.
+# The layers after the cut are not invariant under that group.
 # Insert a random orthogonal matrix between a network and itself:
 
 # %%
@@ -351,13 +351,13 @@ assert torch.isclose(cca(X, Y), similarity.cca(X, Y), atol=1e-3)
 # Give every layer its 16 leading components, and CCA finds the same layer in {glue:text}`found-cca-16:.0f` %
 # of the cases.
 # This changes two things, the width and the weak directions, and we do not know which one helps.
-# So compare values of CCA between layers of one width only, or cut all to one number of components.
+# So do not compare values of CCA between layers of unequal widths before all are cut to one number of components.
 
 # %% tags=["remove-input"] figure="fig-specificity"
 story.specificity()
 
 # %% [markdown]
-# The other measures of {doc}`04_dissimilarity` find the layer in {glue:text}`found-grelu-cka:.0f` %
+# Three other measures of {doc}`04_dissimilarity` find the layer in {glue:text}`found-grelu-cka:.0f` %
 # ($G_{\mathrm{ReLU}}$-CKA) to {glue:text}`found-procrustes:.0f` % of the cases (orthogonal Procrustes).
 # For Procrustes the narrower layer gets channels of zeros, which lowers the similarity of layers of unequal
 # widths.
@@ -423,10 +423,10 @@ claimed.write(run, joined, junction, (train, test), draw, **curves)
 # %% [markdown]
 # ## Adapt this
 #
-# Take any two networks with a layer of feature maps, and any differentiable index as a penalty.
+# Take any two networks with a layer of feature maps; `stitch_at` takes any differentiable index as a `penalty`.
 # Here a strong penalty lowers CKA while the stitch learns the task, beside a control without it.
 # Both start at the identity.
-# It does not match the channels of two networks, so accuracy is low.
+# The identity does not match the channels of two networks, so accuracy is low at first.
 # CKA of the stitched activations with those of the second network starts near 1, and the penalty lowers it:
 
 # %%
@@ -569,7 +569,8 @@ for name_of, X in {"before": A, "rank 1": moved}.items():
 # :::{exercise}
 # :label: ex-inflate-channel
 # *With data.*
-# Find the channel whose removal costs the least accuracy, multiply it by 1 to 100, and draw CKA and accuracy.
+# Among channels that vary, find the one whose removal raises the loss least.
+# Multiply it by 1 to 100, and draw CKA and accuracy.
 # Compare with {numref}`fig-live-function`.
 # :::
 #

@@ -164,7 +164,8 @@ dissection_steps(pictures[k], unit_map, best.selected[0].numpy(force=True), conc
 # $$\mathrm{IoU}(u, C) = \frac{|S_u \cap C|}{|S_u \cup C|},$$ (eq-iou)
 #
 # and a unit is *interpretable* if its best IoU exceeds a threshold.
-# The authors of the method {cite}`bau2017` take $q = 0.005$ and 0.04, and the paper's repository names their tool.
+# The authors of the method {cite}`bau2017` take $q = 0.005$ and the threshold 0.04;
+# the paper's repository names their tool.
 # :::
 #
 # The whole method is ten lines.
@@ -263,10 +264,10 @@ efficientnet.both_levels()
 # Equal areas as small as a random basis has with the usual levels, $q = 0.00125$, where the fall could return;
 # a rotation of those units only that are not almost always 0; other images.
 #
-# The IoU is low, about {glue:text}`level:.0f` %, but above chance,
-# the IoU that 5 % of the units exceed with the masks of other images.
+# The IoU is low, about {glue:text}`level:.0f` %.
+# *Chance* is the IoU that 5 % of the units exceed with the masks of other images.
 # With the true masks and the usual levels {glue:text}`chance-first:.0f`, {glue:text}`chance-second:.0f`
-# and {glue:text}`chance-linear:.0f` % exceed it at the three layers,
+# and {glue:text}`chance-linear:.0f` % of the units exceed it at the three layers,
 # and {glue:text}`chance-low:.0f` to {glue:text}`chance-high:.0f` % in untrained networks.
 #
 # {numref}`fig-depth` goes through the stages of the networks.
@@ -411,11 +412,13 @@ for weights, each in pair(datasets[0], "ReLU", 0).items():
 # (sec-group)=
 # ## Does the basis follow the group?
 #
-# What *training adds* is the cost of a rotation in a trained network minus that in the same network untrained.
+# What *training adds* is the cost of a rotation in a trained network minus that in the same network untrained,
+# in points of IoU (one is 0.01) or as shares of the IoU in the own basis.
 #
-# *Whether the size of the group matters we do not know: six networks of each kind, of width 16, are too few.
-# On drawn scenes training adds with ReLU and with GELU, at all three recorded shares $q$, and with equal areas.
-# On street scenes little is decided.*
+# *With equal areas, on drawn scenes, training adds with ReLU and with GELU, in points and as a share.
+# With the usual levels it adds points only.
+# On street scenes little is decided.
+# Whether the size of the group matters we do not know: six networks of each kind, of width 16, are too few.*
 # In small networks we can choose the activation on the residual output:
 #
 # | activation | group on $n$ units | dimension | connected pieces |
@@ -427,12 +430,17 @@ for weights, each in pair(datasets[0], "ReLU", 0).items():
 #
 # On drawn scenes training adds {glue:text}`gelu` points with GELU, {glue:text}`relu` with ReLU
 # and {glue:text}`none` without an activation ({numref}`fig-recorded-slopes`).
-# At all three shares the intervals of ReLU and GELU lie above 0, and that of the network without an activation
+# At all three $q$ the intervals of ReLU and GELU lie above 0, and that of the network without an activation
 # contains 0 ({ref}`ex-quantile` shows this one and ReLU).
+# But training also raises the IoU itself, with ReLU from {glue:text}`own-untrained:.1f`
+# to {glue:text}`own-trained:.1f` %.
+# A random basis costs {glue:text}`relu-share` % more of it after training with ReLU
+# and {glue:text}`gelu-share` % with GELU: not established.
 # tanh has {glue:text}`tanh`, with the caution below.
 # With equal areas it is {glue:text}`gelu-equal` with GELU, {glue:text}`relu-equal` with ReLU,
 # {glue:text}`tanh-equal` with tanh and {glue:text}`none-equal` without an activation,
 # in networks that were trained again in the same way.
+# As shares these are {glue:text}`gelu-share-equal` % with GELU and {glue:text}`relu-share-equal` % with ReLU.
 # On street scenes, with the usual levels, the intervals are wide: ReLU has {glue:text}`relu-street`,
 # and only that of tanh excludes 0, at this share alone. Equal areas are not recorded there.
 # Whether the activation or the size of its group makes the axes special, these networks do not decide.
@@ -456,7 +464,7 @@ story.by_group()
 # Without an activation on the output, in the network without ReLU there and in ConvNeXt, it adds only after the
 # activation inside the block* ({numref}`fig-inside`).
 # Of these five intervals above 0, only that of the convolution of the network with ReLU is above 0 on street scenes,
-# too.
+# too, and as a share of the IoU.
 # The figure has the output of the block, what comes out of the activation inside,
 # and the convolution after it, whose output is added to the shortcut.
 # In the network with ReLU, the ReLU acts on the sum of this convolution and the shortcut.
@@ -469,8 +477,9 @@ story.inside_the_block()
 # At a convolution of the network without ReLU the paper's count rises with rotation (its figure 19).
 # On drawn scenes we cannot tell: training changes the slope, against α, of the share of units above chance
 # by {glue:text}`figure-19`.
+# On street scenes it lowers the slope, by {glue:text}`figure-19-street`.
 #
-# *It is more than the area of a concept.*
+# *The IoU is more than the area of a concept explains.*
 # With the true masks {glue:text}`true-masks:.0f` % of the units of the recorded networks with ReLU exceed the level
 # of chance on drawn scenes, and {glue:text}`true-street:.0f` % on CamVid, where frames resemble each other.
 # This does not control how many pixels a unit selects, which may differ between bases.
@@ -714,7 +723,8 @@ forest(two, "q", "points", panels="kind", xlabel=story.ADDED)
 # - After the first ReLU6 of three networks trained on ImageNet the IoU falls by a quarter under a rotation,
 #   with the usual levels. Units then also select fewer pixels.
 #   With equal areas we see no fall on average over the blocks: three stages fall a little, the deepest two rise.
-# - In small networks on drawn scenes training adds to the cost of a rotation with ReLU and GELU, with equal areas too.
+# - In small networks on drawn scenes, with equal areas, training adds to the cost of a rotation with ReLU and GELU.
+#   With the usual levels it adds points of IoU, but no established share.
 #   Whether the size of the group matters we cannot say: six of each kind are too few.
 # - Untrained networks change too; with tanh and equal areas as much as trained ones.
 #   Compare a trained network with them.

@@ -433,7 +433,8 @@ print("relative loss on the axis: at least", round(least, 1))
 # if and only if ε is above this bound.*
 # At {glue:text}`ratio:.0f` times the zero function's loss {glue:text}`second-surface:.0f` % of the set of each target
 # lie on the second surface.
-# The two surfaces meet only through networks with one $w_i$ of each sign; the paper marks no crossing.
+# A path from one surface to the other leads through networks with one $w_i$ of each sign, or through $w_1 = w_2 = 0$;
+# the paper marks no crossing.
 #
 # :::{admonition} Errata: Lengyel et al. 2020, figures 1 and 2
 # :class: warning
@@ -441,7 +442,7 @@ print("relative loss on the axis: at least", round(least, 1))
 # Neither surface is a swapped copy of the other; the second is in the set because the printed
 # threshold is above $\mathrm E[y^2]$.
 # Copies do not meet in the class of a target with two nonzero slopes ({prf:ref}`thm-slopes` (2)).
-# For the paper's own target they meet through the part of dimension 3, not at these two surfaces.
+# For the paper's own target they meet within the first surface, the part of dimension 3, not where the second begins.
 # :::
 #
 # (sec-conjecture)=
@@ -459,7 +460,8 @@ print("relative loss on the axis: at least", round(least, 1))
 # The cause is open.
 #
 # *What would change it.*
-# From ε = 0.01 to 0.3 the last ratio falls from {glue:text}`times-high:.1f` to {glue:text}`times-low:.1f`.
+# At ε = 0.01 planes of solutions hold {glue:text}`times-high:.1f` times as much of the set as random planes
+# through a solution, at 0.3 {glue:text}`times-low:.1f` times.
 # All of this is one target and one network.
 
 # %% tags=["remove-input"] figure="fig-conjecture"

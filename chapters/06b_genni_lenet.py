@@ -292,7 +292,7 @@ class_stack(stack)
 #   - a degenerate target, with a slope or an output 0, whose class is larger than its orbit
 #   - pieces for several ε; does the rank drop on a sheet?
 # * - points, where a known continuous group should give curves
-#   - Is the plane's dimension smaller than the codimension of the class?
+#   - Is the plane's dimension at most the codimension of the class?
 #   - a class that the plane meets in points only
 #   - a plane of more dimensions; the orbit itself
 # :::

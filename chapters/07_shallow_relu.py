@@ -379,7 +379,7 @@ for n in (4, 6, 8, 10):
 #
 # We drew {glue:text}`identified:.0f` random networks of one to five neurons with independent rows.
 # Each has as many orbits as sets to flip, the empty one included:
-# one in {glue:text}`one-orbit:.0f`, two to {glue:text}`most-orbits:.0f` in {glue:text}`several-orbits:.0f`.
+# {glue:text}`one-orbit:.0f` have one orbit, {glue:text}`several-orbits:.0f` have two to {glue:text}`most-orbits:.0f`.
 # The rank of the Jacobian leaves no direction but the scalings.
 #
 # :::{prf:theorem} {cite}`ramakrishnan2026`, Theorems 1 and 5, Proposition 24
@@ -470,7 +470,8 @@ story.by_decay()
 # From $10^{-4}$ on more neurons stop firing, those that do not fire shrink to almost nothing,
 # and those that fire become smaller, too.
 # Without the neurons that never fire every network is certified generic.
-# At decay $10^{-4}$ all four distances are still smaller than without decay, at least {glue:text}`active-usual:.4f`.
+# At decay $10^{-4}$ all four distances are still smaller than without decay, at least {glue:text}`active-usual:.4f`;
+# at $10^{-3}$, where fewer neurons are left, only the one to a constant is.
 # A certified network has no other *exact* symmetries than swaps and scalings.
 # For the others μ is too small to tell from 0 in floats.
 #

@@ -65,7 +65,9 @@ FIGURES = {
     "stitch_diagram": stitch_diagram,
     "pull_through": pull_through,
     "moved_points": lambda: moved_points({"axes": {"e": np.eye(2)}}),
-    "orbits_of_a_neuron": lambda: orbits_of_a_neuron({"tanh": [(1.0, 2.0)], "ReLU": [(1.0, 2.0)] * 2}),
+    "orbits_of_a_neuron": lambda: orbits_of_a_neuron(
+        {"tanh": [(1.0, 2.0)], "ReLU": [(1.0, 2.0)] * 2}, ["signed permutations", "G_ReLU"]
+    ),
     "map_pictures": lambda: map_pictures({"full": torch.eye(3) - 0.5, "G_ReLU": torch.eye(3)}),
     "matched_channels": lambda: matched_channels(torch.eye(4), *torch.eye(4).expand(2, 2, 4, 4), [(0, 1)]),
     "orbit": lambda: along_orbit(

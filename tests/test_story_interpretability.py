@@ -151,6 +151,18 @@ def test_on_drawn_scenes_with_equal_areas_training_adds_with_relu_and_gelu_and_n
     assert special[["ReLU", "GELU"]].all() and not special[["tanh", "no ReLU", "ConvNeXt"]].any()
 
 
+def test_as_a_share_of_the_own_iou_training_adds_with_equal_areas_and_else_at_the_convolution_of_relu_alone():
+    equal = {kind: interval(each) for kind, each in story.shares("equal_area").groupby("kind")}
+    assert {kind for kind, (low, _) in equal.items() if low > 0} == {"ReLU", "GELU"}
+    assert all(high > 0 for _, high in equal.values())
+    usual = {kind: interval(each) for kind, each in story.shares().groupby("kind")}
+    assert all(usual[kind][0] < 0 < usual[kind][1] for kind in ("ReLU", "GELU", "no ReLU", "ConvNeXt"))
+    for layer in ("inside", "convolution"):
+        lows = {kind: interval(each)[0] for kind, each in story.shares(layer=layer).groupby("kind")}
+        assert [kind for kind, low in lows.items() if low > 0] == ["ReLU"] * (layer == "convolution")
+    assert story.facts()["own-trained"] > 2 * story.facts()["own-untrained"]
+
+
 def test_with_equal_areas_a_rotation_costs_iou_with_tanh_whether_trained_or_not():
     costs = -100 * story.at_equal_areas().query("kind == 'tanh'")[["trained", "untrained"]]
     assert all(interval(cost)[0] > 0.1 for _, cost in costs.items())
@@ -189,11 +201,13 @@ def test_on_street_scenes_one_of_these_four_intervals_lies_above_0_and_most_cont
     assert four.sum() == 1 and four["ReLU", "convolution"]
     ends = [interval(each) for _, each in story.inside("camvid").groupby(["kind", "layer"])["points"]]
     assert len(ends) == 9 and sum(low < 0 < high for low, high in ends) == 7
+    convnext = story.inside("camvid").query("kind == 'ConvNeXt' and layer == 'convolution'")["points"]
+    assert interval(convnext)[1] < 0
 
 
 def test_the_rise_of_the_papers_figure_19_cannot_be_told():
     low, high = interval(story.figure_19())
-    assert low < 0 < high
+    assert low < 0 < high and interval(story.figure_19("camvid"))[1] < 0
 
 
 def test_with_true_masks_many_more_units_exceed_the_level_of_chance():

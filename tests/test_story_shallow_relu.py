@@ -125,6 +125,8 @@ def test_without_the_neurons_that_never_fire_decay_still_brings_every_network_ne
     active = story.distances("active")
     assert len(active.loc["decay 0"]) == 4
     assert (active.loc["decay 0.0001", "max"] < active.loc["decay 0", "min"]).all()
+    strong = active.loc["decay 0.001", "max"] < active.loc["decay 0", "min"]
+    assert strong.index[strong].tolist() == ["constant"]
 
 
 def test_without_the_neurons_that_never_fire_every_network_is_certified_generic():

@@ -127,8 +127,8 @@ def cut(
     if [x.ndim for x in ours] != [x.ndim for x in theirs]:
         shapes = [tuple(values[0].shape[1:]) for values in (ours, theirs)]
         raise ValueError(
-            f"Expected two layers of feature maps, two of tokens or two of features, {layer1!r} has {shapes[0]} "
-            f"and {layer2!r} {shapes[1]} for one image: choose others."
+            f"Expected two layers of feature maps, two of tokens or two of features, {layer1!r} has "
+            f"{shapes[0]} and {layer2!r} {shapes[1]} for one image: choose others."
         )
     for x, y in zip(ours[1:], theirs[1:], strict=True):
         wide, wanted, at1, at2 = (each.shape[channel_axis(each)] for each in (x, y, ours[0], theirs[0]))

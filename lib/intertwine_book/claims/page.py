@@ -122,8 +122,8 @@ def _parts(judged: Judgements) -> str:
 _SAID = {  # of one statement, of several
     "agrees": ("holds", "hold"),
     "there": ("holds in another setting", "hold in another setting"),
-    "disagrees": ("does not", "do not"),
-    "another setting": ("does not in another setting", "do not in another setting"),
+    "disagrees": ("does not hold", "do not hold"),
+    "another setting": ("does not hold in another setting", "do not hold in another setting"),
     "undecided": ("is undecided", "are undecided"),
     "no verdict": ("has no verdict", "have no verdict"),
 }

@@ -87,7 +87,8 @@ def class_stack(
             axis.contourf(at, at, inside, [0, epsilon], colors=[shade(scale(value))])
         axis.set(title=title, xlabel="t₁", aspect="equal")
     axes[0][0].set_ylabel("t₂")
-    figure.colorbar(ScalarMappable(scale, shade), ax=list(axes[0]), label="τ", shrink=0.85, pad=0.02)
+    bar = figure.colorbar(ScalarMappable(scale, shade), ax=list(axes[0]), shrink=0.85, pad=0.02)
+    bar.set_label("τ", rotation=0)  # upright: lying down it is no letter
     return figure
 
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from intertwine_book.figures.schematics import MAP, NETWORKS, arrow, box, canvas
-from intertwine_book.figures.style import COLOURS, check_columns, new_figure
+from intertwine_book.figures.style import COLOURS, GROUP_COLOURS, check_columns, new_figure
 
 
 def pull_through() -> Figure:
@@ -55,17 +55,21 @@ def moved_points(panels: Mapping[str, Mapping[str, ArrayLike]]) -> Figure:
     return figure
 
 
-def orbits_of_a_neuron(panels: Mapping[str, Sequence[tuple[float, float]]]) -> Figure:
-    """The pairs (w, v) with one function v·σ(wx), a panel for each activation; the first is marked."""
+def orbits_of_a_neuron(panels: Mapping[str, Sequence[tuple[float, float]]], groups: Sequence[str]) -> Figure:
+    """The pairs (w, v) with one function v·σ(wx), a panel for each activation; the first is marked.
+
+    Each has the colour of its group, by its name in `style.GROUP_COLOURS`.
+    """
     figure, axes = new_figure(1, len(panels), height=2.0, squeeze=False)
-    for axis, (title, pairs) in zip(axes[0], panels.items(), strict=True):
+    for axis, (title, pairs), group in zip(axes[0], panels.items(), groups, strict=True):
         axis.axhline(0, color=COLOURS["grey"], lw=0.8)
         axis.axvline(0, color=COLOURS["grey"], lw=0.8)
-        axis.plot(*zip(*pairs, strict=True), ".", ms=7, color=COLOURS["sky"])
-        axis.plot(*pairs[0], "o", ms=7, color=COLOURS["blue"])
-        axis.set(title=title, xlim=(-3, 3), ylim=(-3, 3), aspect="equal", xticks=[], yticks=[])
+        axis.plot(*zip(*pairs, strict=True), ".", ms=7, color=GROUP_COLOURS[group])
+        axis.plot(*pairs[0], "o", ms=7, color=COLOURS["ink"])
+        axis.set(xlim=(-3, 3), ylim=(-3, 3), aspect="equal", xticks=[], yticks=[])
+        axis.set_title(title, pad=14)  # above the name of the axis
         axis.text(3, -0.2, "$w$", ha="right", va="top")
-        axis.text(-0.2, 3, "$v$", ha="right", va="top")
+        axis.text(0, 3, "$v$", ha="center", va="bottom")
         axis.spines[:].set_visible(False)
     return figure
 

@@ -46,9 +46,20 @@ def inside(dataset: str = "concepts") -> pd.DataFrame:
     return small_slopes().query("dataset == @dataset and quantile == 0.02 and kind in @FIGURE_3_NETWORKS")
 
 
-def figure_19() -> pd.Series:
+def shares(name: str = "dissected", layer: str = "output") -> pd.Series:
+    """Of the IoU in the own basis, the percent more that a random one costs after training: by kind, number.
+
+    On drawn scenes, at the quantile that figures show.
+    """
+    asked = "dataset == 'concepts' and layer == @layer and quantile == 0.02"
+    means = record(name).query(asked).pivot_table("mean_iou", ["kind", "number", "weights"], "alpha")
+    costs = (100 * (1 - means[1.0] / means[0.0])).unstack("weights")
+    return costs["trained"] - costs["untrained"]
+
+
+def figure_19(dataset: str = "concepts") -> pd.Series:
     """Trained minus untrained slope of the share of units above chance at a convolution without ReLU."""
-    asked = "statistic == 'above_null' and layer == 'convolution' and dataset == 'concepts'"
+    asked = "statistic == 'above_null' and layer == 'convolution' and dataset == @dataset"
     return record("slopes").query(f"{asked} and kind == 'no ReLU' and quantile == 0.02")["difference"]
 
 
@@ -120,12 +131,15 @@ def _of_groups() -> dict[str, str]:
     told |= {f"{name}-equal": said(equal["points"]["concepts", kind]) for name, kind in kinds.items()}
     costs = -100 * equal.loc[("concepts", "tanh"), ["trained", "untrained"]]
     told |= {f"tanh-{weights}-equal": said(cost) for weights, cost in costs.items()}
+    for ending, table in {"": shares(), "-equal": shares("equal_area")}.items():
+        told |= {f"{name}-share{ending}": said(table[kinds[name]]) for name in ("relu", "gelu")}
     return told | {"relu-street": said(points["camvid", "ReLU"])}
 
 
 def _of_insides() -> dict[str, str]:
     low, high = ends_of_unclear(inside())
-    return {"figure-19": said(figure_19()), "unclear-low": number(low), "unclear-high": number(high)}
+    counts = {"figure-19": said(figure_19()), "figure-19-street": said(figure_19("camvid"))}
+    return counts | {"unclear-low": number(low), "unclear-high": number(high)}
 
 
 def ends_of_unclear(table: pd.DataFrame) -> tuple[float, float]:
@@ -139,5 +153,10 @@ def _of_chance() -> dict[str, float]:
     drawn, masks = record("ceilings").query("dataset == 'concepts'"), true_masks()
     told = {"true-masks": masks["concepts"], "true-street": masks["camvid"]}
     rise = tanh_rises().mean()
+    asked = (
+        "dataset == 'concepts' and kind == 'ReLU' and layer == 'output' and alpha == 0 and quantile == 0.02"
+    )
+    own = 100 * record("dissected").query(asked).groupby("weights")["mean_iou"].mean()
+    told |= {f"own-{weights}": value for weights, value in own.items()}
     told |= {"tanh-rise": rise["untrained"], "tanh-trained-rise": rise["trained"]}
     return told | {"never": float((~drawn["can_count"]).sum())}

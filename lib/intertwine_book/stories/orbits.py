@@ -18,7 +18,7 @@ record = partial(on_record, "01d_orbits")
 NETWORK_COLOURS = {
     "as trained": COLOURS["ink"],
     "rotated": COLOURS["orange"],  # as orthogonal matrices are everywhere
-    "principal axes": COLOURS["grey"],
+    "principal axes": COLOURS["pink"],
 }
 """Places of an orbit of transformers, and their colours."""
 CHANCE = 100 * 12 / 112

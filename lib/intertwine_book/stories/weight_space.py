@@ -77,7 +77,7 @@ def teleport() -> Figure:
     """At rate 1 a teleported network is ahead at once; with the best rate of each later, and by little."""
     table = teleported()
     same = table[table["rate"] == 1.0].assign(choice="learning rate 1")
-    own = table[table["rate"] == table["start"].map(best())].assign(choice="each its best")
+    own = table[table["rate"] == table["start"].map(best())].assign(choice="the best rate of each start")
     axes: dict[str, Any] = {"xlabel": "steps", "ylabel": "training loss"}
     return mean_curves(pd.concat([same, own]), "step", "loss", "start", panels="choice", **axes, log=True)
 
