@@ -23,11 +23,15 @@ def gallery(pictures: np.ndarray, masks: Masks, bases: Mapping[str, Sequence[Exa
     for the same units, by name.
     """
     rows, columns = len(next(iter(bases.values()))), [len(each[0].images) for each in bases.values()]
-    figure, axes = new_figure(rows, sum(columns), height=1.2 * rows + 0.3, squeeze=False)
+    ratios = [ratio for k in columns for ratio in (*k * [1.0], 0.2)][:-1]  # a gap between two blocks
+    options = {"squeeze": False, "gridspec_kw": {"width_ratios": ratios}}
+    figure, axes = new_figure(rows, len(ratios), height=1.2 * rows + 0.3, **options)
     for axis in axes.flat:
         axis.axis("off")
+    for axis in axes[:, np.array(ratios) < 1].flat:
+        axis.remove()
     for block, (name, examples) in enumerate(bases.items()):
-        for row, each in zip(axes[:, sum(columns[:block]) :], examples, strict=True):
+        for row, each in zip(axes[:, sum(columns[:block]) + block :], examples, strict=True):
             concept = masks.names.index(each.concept)
             for axis, k, selected in zip(row, each.images, each.selected.numpy(force=True), strict=False):
                 dimmed = np.where(selected[..., None], pictures[k], 0.2 * pictures[k] + 0.75)

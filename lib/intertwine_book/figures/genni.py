@@ -62,7 +62,9 @@ def loss_planes(panels: Mapping[str, Mapping[str, Any]], *, low: int = -4, high:
         if "points" in panel:
             axis.scatter(*_numbers(panel["points"]).T, s=45, color=COLOURS["red"], marker="X", zorder=3)
         x, y = panel.get("names", ("t₁", "t₂"))
-        axis.set(title=title, xlabel=x, ylabel=y, xlim=extent[:2], ylim=extent[2:])
+        axis.set(title=title, xlabel=x, xlim=extent[:2], ylim=extent[2:])
+        if axis is axes[0][0] or "names" in panel:  # else it is that of the panel at its left
+            axis.set_ylabel(y)
         axis.grid(False)
     figure.colorbar(image, ax=list(axes[0]), label="log₁₀ J/E[y²]", shrink=0.75, pad=0.02)
     return figure
