@@ -24,8 +24,8 @@ def gallery(pictures: np.ndarray, masks: Masks, bases: Mapping[str, Sequence[Exa
     """
     rows, columns = len(next(iter(bases.values()))), [len(each[0].images) for each in bases.values()]
     ratios = [ratio for k in columns for ratio in (*k * [1.0], 0.2)][:-1]  # a gap between two blocks
-    options = {"squeeze": False, "gridspec_kw": {"width_ratios": ratios}}
-    figure, axes = new_figure(rows, len(ratios), height=1.2 * rows + 0.3, **options)
+    height, widths = 1.2 * rows + 0.3, {"width_ratios": ratios}
+    figure, axes = new_figure(rows, len(ratios), height=height, squeeze=False, gridspec_kw=widths)
     for axis in axes.flat:
         axis.axis("off")
     for axis in axes[:, np.array(ratios) < 1].flat:
