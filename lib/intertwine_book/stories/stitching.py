@@ -52,24 +52,8 @@ def stitched(name: str = "stitched") -> pd.DataFrame:
 
 
 def relaxed() -> pd.DataFrame:
-    """The paper's relaxation by its authors' recipe, batch norm re-estimated, at layers 10 and 14."""
+    """The paper's relaxation by its authors' recipe, batch norm re-estimated."""
     return stitched("relaxed")
-
-
-def with_relaxation(equal: pd.DataFrame, relaxed: pd.DataFrame) -> pd.DataFrame:
-    """Stitches on equal terms, where the relaxation by its authors' recipe stands for that by Adam.
-
-    Example:
-        >>> equal = pd.DataFrame({"stitch": ["full", "G_ReLU, random"], "penalty": [1.0, 30.0]})
-        >>> equal = equal.assign(pair=0, layer1="relu4")
-        >>> with_relaxation(equal, equal[1:].assign(penalty=6.0))["penalty"].tolist()
-        [1.0, 6.0]
-
-    It does so at the pairs and layers that have it.
-    """
-    case = ["pair", "layer1", "stitch"]
-    there = pd.MultiIndex.from_frame(equal[case]).isin(pd.MultiIndex.from_frame(relaxed[case]))
-    return pd.concat([equal[~there], relaxed], ignore_index=True)
 
 
 def mean(name: str = "stitched") -> pd.DataFrame:

@@ -76,14 +76,14 @@ def on_equal_terms(recipe: StitchRecipe, ranks: Sequence[int]) -> dict[str, Row]
         >>> list(on_equal_terms(STITCH_RECIPES["fast"], ranks=[]))[:3]
         ['full, closed form, frozen', 'full, closed form, reestimated', 'full, random, frozen']
 
-    From random starts G_ReLU is trained by the paper's Birkhoff relaxation, and low ranks are products of
-    orthonormal factors, which the paper's are not; closed forms are of activations.
+    Closed forms are of activations; low ranks start at random as products of orthonormal factors, which the
+    paper's are not. From random starts G_ReLU has a recipe of its own, `relaxation`.
     """
     best: dict[str, Row] = {"full": {"kind": "full"}}
     best |= {f"rank {rank}": {"kind": "low rank", "rank": rank} for rank in ranks}
     ways = {(family, "closed form"): options for family, options in best.items()}
     ways |= {(family, "random"): options | {"start": "random"} for family, options in best.items()}
-    ways |= {("G_ReLU", "closed form"): {"kind": "G_ReLU"}, ("G_ReLU", "random"): {"kind": "Birkhoff"}}
+    ways |= {("G_ReLU", "closed form"): {"kind": "G_ReLU"}}
     return {
         f"{family}, {start}, {norm}": options | {"recipe": recipe, "batch_norm": norm}
         for (family, start), options in ways.items()

@@ -24,7 +24,7 @@ from intertwine_book.experiments.stitching.protocols import (
 from intertwine_book.experiments.stitching.residual import residual
 from intertwine_book.experiments.stitching.stitches import Pairs, stitch_many
 from intertwine_book.results import Run
-from intertwine_book.stories.stitching import LAYER_NUMBERS, with_relaxation
+from intertwine_book.stories.stitching import LAYER_NUMBERS
 from intertwine_book.zoo import Spec
 
 USES = ["dataset", "width", "epochs", "stitch_epochs", "stitch_images"]
@@ -88,9 +88,9 @@ def tables(
     stitched("fits", pairs, names, beside_closed_forms(given["compared_ranks"][:1]))
     kinds = on_equal_terms(recipe, given["compared_ranks"])
     places = [f"relu{k}" for k in given["compared_layers"]]
-    # the last two layers: the widest, where its recipe decides what it loses
-    relaxed = stitched("relaxed", pairs[: given["compared"]], places[-2:], relaxation(recipe.epochs))
-    equal = with_relaxation(stitched("equal", pairs[: given["compared"]], places, kinds), relaxed)
+    equal = stitched("equal", pairs[: given["compared"]], places, kinds)
+    relaxed = stitched("relaxed", pairs[: given["compared"]], places, relaxation(recipe.epochs))
+    equal = pd.concat([equal, relaxed], ignore_index=True)
     stitched("recipes", pairs[: given["compared"]], places[-1:], recipes(recipe.epochs))
     compared = protocols(equal)
     lines = connectivity(pairs, sets["train"], sets["test"], steps=steps(run, "connectivity"))
