@@ -538,6 +538,7 @@ if lite_networks:
 #
 # A network of your own, any `nn.Module`, at any layer with maps, before and after training, in its own basis
 # and in a random one; for images and masks of your own, give `data.SegmentedFolder(images, masks, names)`.
+# Of a transformer `tokens.mT.unflatten(2, (h, w))` makes maps, where no token but those of the patches is left.
 # Networks trained on ImageNet are in {doc}`../api/dissection`.
 
 # %%

@@ -77,7 +77,7 @@ def test_at_width_64_the_group_loses_less_than_rank_four_from_closed_forms_and_f
     assert sorted(each.index.unique("layer")) == [3, 6, 10, 14]
     assert len(each) == 4 * facts["equal-pairs"] == 16
     less = each.xs("rank 4", axis=1, level="family") - each.xs("G_ReLU", axis=1, level="family")
-    assert (less["closed form"] > 3).all() and (less["random"].loc[[10, 14]] > 0.5).all()
+    assert (less["closed form"] > 3).all() and (less["random"].loc[[6, 10, 14]] > 0.5).all()
     made = recorded("03_stitching", "equal")["desk"][1]["parameters"]
     digits = recorded("03_stitching", "equal_digits")["desk"][1]["parameters"]
     assert (made["stitch_epochs"], digits["stitch_epochs"]) == (4, 16) and made["dataset"] == "cifar10"
@@ -87,15 +87,14 @@ def test_at_width_64_the_group_loses_less_than_rank_four_from_closed_forms_and_f
     assert story.stitched("equal_digits")["epoch"].max() > 8  # of sixteen
 
 
-def test_the_relaxation_is_near_the_printed_values_by_its_authors_recipe_and_far_above_by_adam():
-    printed = story.printed().pivot(index="layer", columns="stitch", values="penalty")["G_ReLU"].loc[[10, 14]]
-    relaxed = equal_terms.by_pair()["random", "G_ReLU"].loc[[10, 14]]
-    adam = equal_terms.by_adam().loc[[10, 14]]
-    assert len(relaxed) == len(adam) == 2 * equal_terms.facts()["equal-pairs"]
-    assert (relaxed.groupby("layer").mean() - printed).abs().max() < 2
-    assert (adam.groupby("layer").mean() - printed).min() > 10 and (adam - relaxed).min() > 5
-    made = story.relaxed()
-    assert set(made["layer"]) == {10, 14} and set(made["batch_norm"]) == {"reestimated"}
+def test_the_relaxation_is_near_the_printed_values_by_its_authors_recipe_and_later_far_above_by_adam():
+    printed = story.printed().pivot(index="layer", columns="stitch", values="penalty")["G_ReLU"]
+    relaxed, adam = equal_terms.by_pair()["random", "G_ReLU"], equal_terms.by_adam()
+    assert len(relaxed) == len(adam) == 4 * equal_terms.facts()["equal-pairs"]
+    assert (relaxed.groupby("layer").mean() - printed).abs().max() < 2.1
+    more, over = (adam - relaxed).loc[[10, 14]], adam.groupby("layer").mean() - printed
+    assert over.loc[[10, 14]].min() > 10 and more.min() > 5
+    assert set(story.relaxed()["batch_norm"]) == {"reestimated"}
 
 
 def test_at_layer_14_the_optimiser_decides_what_the_relaxation_loses_and_the_size_of_batches_does_not():
@@ -115,10 +114,9 @@ def test_low_ranks_lose_less_than_printed_and_ranks_two_and_one_more_than_the_re
     assert (off["rank 4"].loc[[10, 14]] < -1).all()  # read off a figure to a point
     assert (off["rank 2"].loc[[6, 10, 14]] < -1).all() and (off["rank 1"] < -1).all()
     more = drawn[["rank 2", "rank 1"]].sub(drawn["G_ReLU"], axis=0)
-    assert (more["rank 1"] > 3).all() and (more["rank 2"].loc[[6, 10, 14]] > 1).all()
+    assert (more["rank 1"] > 3).all() and (more["rank 2"] > 1).all()
     four = drawn["rank 4"] - drawn["G_ReLU"]
-    for layer in (3, 6):  # which of the two is ahead depends on the pair
-        assert four.loc[layer].min() < 0 < four.loc[layer].max()
+    assert four.loc[3].min() < 0 < four.loc[3].max()  # which of the two is ahead depends on the pair
 
 
 def test_on_digits_rank_four_loses_less_at_layers_3_and_6_from_closed_forms():

@@ -88,7 +88,7 @@ def facts() -> dict[str, float]:
     sgd = others.filter(like="rank 4").mean().min()  # of two rates
     return {
         **span(**{"equal-group": wide["closed form", "G_ReLU"], "equal-four": wide["closed form", "rank 4"]}),
-        **span(**{"ahead-10": ahead.loc[10]}),
+        **span(**{"single-3": each["random", "G_ReLU"].loc[3], "ahead-10": ahead.loc[10]}),
         **{f"{name}-{layer}": float(at[layer]) for name, at in drawn.items() for layer in each.index.unique(0)},
         **{"adam-32": others["G_ReLU, Adam"].mean(), "adam-slow": others["G_ReLU, Adam, rate 0.0001"].mean()},
         **{"batches-128": others["G_ReLU, batches of 128"].mean(), "four-sgd": sgd},
