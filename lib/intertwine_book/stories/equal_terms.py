@@ -89,7 +89,7 @@ def facts() -> dict[str, float]:
     return {
         **span(**{"equal-group": wide["closed form", "G_ReLU"], "equal-four": wide["closed form", "rank 4"]}),
         **span(**{"single-3": each["random", "G_ReLU"].loc[3], "ahead-10": ahead.loc[10]}),
-        **{f"{name}-{layer}": float(at[layer]) for name, at in drawn.items() for layer in each.index.unique(0)},
+        **{f"{name}-{layer}": loss for name, at in drawn.items() for layer, loss in at.items()},
         **{"adam-32": others["G_ReLU, Adam"].mean(), "adam-slow": others["G_ReLU, Adam, rate 0.0001"].mean()},
         **{"batches-128": others["G_ReLU, batches of 128"].mean(), "four-sgd": sgd},
         "equal-pairs": equal()["pair"].nunique(),
