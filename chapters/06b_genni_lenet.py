@@ -245,7 +245,8 @@ corner = torch.tensor([0.0, 0, 0, 1, 1, 1])
 turns = torch.tensor([[1.0, -1, 0, 0, 0, 0], [0, 1, -1, 0, 0, 0]])
 three = genni.plane(torch.cat([corner[None], corner + turns]))
 
-cases = {"one neuron": (1, neuron, torch.relu), "three neurons": (3, three, torch.abs)}
+cases = {"one neuron": (1, neuron, torch.relu)}
+cases |= {"three neurons": (3, three, torch.abs)}
 stack = {title: {} for title in cases}
 for size in (0.4, 0.8, 1.2, 1.6):
     for title, (h, flat, base) in cases.items():
