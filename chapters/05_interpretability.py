@@ -416,7 +416,7 @@ for weights, each in pair(datasets[0], "ReLU", 0).items():
 # in points of IoU (one is 0.01) or as shares of the IoU in the own basis.
 #
 # *With equal areas, on drawn scenes, training adds with ReLU and with GELU, in points and as a share.
-# With the usual levels it adds points only.
+# With the usual levels it adds points; a share is not established at $q = 0.02$.
 # On street scenes little is decided.
 # Whether the size of the group matters we do not know: six networks of each kind, of width 16, are too few.*
 # In small networks we can choose the activation on the residual output:
@@ -435,14 +435,14 @@ for weights, each in pair(datasets[0], "ReLU", 0).items():
 # But training also raises the IoU itself, with ReLU from {glue:text}`own-untrained:.1f`
 # to {glue:text}`own-trained:.1f` %.
 # A random basis costs {glue:text}`relu-share` % more of it after training with ReLU
-# and {glue:text}`gelu-share` % with GELU: not established.
+# and {glue:text}`gelu-share` % with GELU, at $q = 0.02$: not established.
 # tanh has {glue:text}`tanh`, with the caution below.
 # With equal areas it is {glue:text}`gelu-equal` with GELU, {glue:text}`relu-equal` with ReLU,
 # {glue:text}`tanh-equal` with tanh and {glue:text}`none-equal` without an activation,
 # in networks that were trained again in the same way.
 # As shares these are {glue:text}`gelu-share-equal` % with GELU and {glue:text}`relu-share-equal` % with ReLU.
 # On street scenes, with the usual levels, the intervals are wide: ReLU has {glue:text}`relu-street`,
-# and only that of tanh excludes 0, at this share alone. Equal areas are not recorded there.
+# and only that of tanh excludes 0, at this $q$ alone. Equal areas are not recorded there.
 # Whether the activation or the size of its group makes the axes special, these networks do not decide.
 
 # %% tags=["remove-input"] figure="fig-recorded-slopes"
@@ -460,11 +460,11 @@ story.by_group()
 #
 # (sec-inside)=
 # **Inside the block.**
-# *On drawn scenes training adds to the cost of a rotation at every layer of the network with ReLU.
+# *On drawn scenes training adds points to the cost of a rotation at every layer of the network with ReLU.
 # Without an activation on the output, in the network without ReLU there and in ConvNeXt, it adds only after the
 # activation inside the block* ({numref}`fig-inside`).
-# Of these five intervals above 0, only that of the convolution of the network with ReLU is above 0 on street scenes,
-# too, and as a share of the IoU.
+# Of these five intervals above 0, only that of the convolution of the network with ReLU is above 0
+# on street scenes, too, and only that one as a share of the IoU on drawn scenes.
 # The figure has the output of the block, what comes out of the activation inside,
 # and the convolution after it, whose output is added to the shortcut.
 # In the network with ReLU, the ReLU acts on the sum of this convolution and the shortcut.

@@ -81,14 +81,14 @@ def facts() -> dict[str, float]:
     each, others = by_pair(), by_recipe()
     wide, adam = each.groupby("layer").mean(), by_adam().groupby("layer").mean()
     in_print = printed().pivot(index="layer", columns="stitch", values="penalty")["G_ReLU"]
-    drawn = {"relaxed": wide["random", "G_ReLU"], "four-random": wide["random", "rank 4"]}
-    drawn |= {"adam": adam, "printed": in_print}
+    drawn = {"relaxed": wide["random", "G_ReLU"], "adam": adam, "printed": in_print}
     four = equal().query("start == 'random' and family == 'rank 4'")["epoch"]
     ahead = each["random", "rank 4"] - each["random", "G_ReLU"]
     sgd = others.filter(like="rank 4").mean().min()  # of two rates
     return {
         **span(**{"equal-group": wide["closed form", "G_ReLU"], "equal-four": wide["closed form", "rank 4"]}),
-        **span(**{"single-3": each["random", "G_ReLU"].loc[3], "ahead-10": ahead.loc[10]}),
+        **span(**{"single-3": each["random", "G_ReLU"].loc[3]}),
+        **span(**{f"ahead-{layer}": ahead.loc[layer] for layer in (6, 14)}),
         **{f"{name}-{layer}": loss for name, at in drawn.items() for layer, loss in at.items()},
         **{"adam-32": others["G_ReLU, Adam"].mean(), "adam-slow": others["G_ReLU, Adam, rate 0.0001"].mean()},
         **{"batches-128": others["G_ReLU, batches of 128"].mean(), "four-sgd": sgd},
