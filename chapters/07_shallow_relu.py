@@ -405,7 +405,7 @@ for n in (4, 6, 8, 10):
 # ### Which theorem answers for which network
 #
 # Three questions tell what a class may contain beyond one orbit ({numref}`fig-tree`).
-# {prf:ref}`def-minimal` answers the first, {prf:ref}`prop-affine` the second,
+# {prf:ref}`def-minimal` answers the first, {prf:ref}`thm-all` the second,
 # {prf:ref}`thm-local` and {prf:ref}`thm-generic` the third.
 
 # %% tags=["remove-input"] figure="fig-tree"
