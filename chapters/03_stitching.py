@@ -424,9 +424,8 @@ story.penalties()
 # It does so without a bias, which rank 4 has, and with an eighth of the parameters or less
 # (its search trains $n^2$ scores besides).
 # *From random starts, each by its own recipe, the relaxation loses less than rank 4 at layers 6 and 14*,
-# by {glue:text}`ahead-6-low:.0f` to {glue:text}`ahead-6-high:.0f` and {glue:text}`ahead-14-low:.0f`
-# to {glue:text}`ahead-14-high:.0f` points in single pairs.
-# At layer 10 it does so, too, as in print, but in two pairs by about a point;
+# by {glue:text}`ahead-low:.0f` to {glue:text}`ahead-high:.0f` points in each pair, as in print.
+# At layer 10 it does so, too, but in two pairs by about a point;
 # from its closed form rank 4 loses less than the relaxation there, in three of four pairs.
 # At layer 3, where the printed values are equal, rank 4 loses less in three of four.
 # Here the group has its authors' recipe and rank 4 ours:

@@ -88,7 +88,7 @@ def facts() -> dict[str, float]:
     return {
         **span(**{"equal-group": wide["closed form", "G_ReLU"], "equal-four": wide["closed form", "rank 4"]}),
         **span(**{"single-3": each["random", "G_ReLU"].loc[3]}),
-        **span(**{f"ahead-{layer}": ahead.loc[layer] for layer in (6, 14)}),
+        **span(ahead=ahead.loc[[6, 14]]),
         **{f"{name}-{layer}": loss for name, at in drawn.items() for layer, loss in at.items()},
         **{"adam-32": others["G_ReLU, Adam"].mean(), "adam-slow": others["G_ReLU, Adam, rate 0.0001"].mean()},
         **{"batches-128": others["G_ReLU, batches of 128"].mean(), "four-sgd": sgd},
