@@ -19,7 +19,13 @@ from intertwine_book.experiments.matching import own_setting, tables
 from intertwine_book.experiments.matching.claims import SHARED
 from intertwine_book.experiments.matching.directions import error_by_direction, variance_restored
 from intertwine_book.experiments.matching.networks import cuts
-from intertwine_book.experiments.matching.stitches import lasso_with, low_rank_kinds, path_rows, sparse_rows
+from intertwine_book.experiments.matching.stitches import (
+    lasso_with,
+    low_rank_kinds,
+    path_rows,
+    refitted,
+    sparse_rows,
+)
 from intertwine_book.experiments.published import published_pairs
 from intertwine_book.experiments.stitching import on_equal_terms, protocols, residual, stitch_rows
 from intertwine_book.experiments.stitching.protocols import channels_alike
@@ -124,6 +130,22 @@ def test_a_lasso_without_zeros_is_least_squares_and_one_of_zeros_is_0():
     assert not lasso_with(statistics, 1.0).weight.any()
     with pytest.raises(ValueError, match=r"from 0 to 1, was given 1\.5"):
         lasso_with(statistics, 1.5)
+
+
+@given(st.integers(0, 99), st.floats(0.0, 1.0))
+def test_a_refitted_lasso_keeps_its_zeros_and_fits_no_worse(seed, sparsity):
+    g = torch.Generator().manual_seed(seed)
+    A, B = (torch.randn(60, width, generator=g, dtype=torch.float64) for width in (6, 5))
+    statistics = Statistics.of(A, B + A[:, :5])
+    first, again = lasso_with(statistics, sparsity, affine=True), refitted(statistics, sparsity)
+    assert (again.weight[first.weight == 0] == 0).all()
+    assert again.residual <= first.residual * (1 + 1e-9)
+    left = A @ again.weight.T + again.bias - B - A[:, :5]  # of least squares: orthogonal to what it uses
+    used = first.weight != 0
+    assert ((left.T @ (A - A.mean(0)))[used].abs() < 1e-8).all()
+    if sparsity == 0:
+        exact = least_squares(statistics, affine=True)
+        torch.testing.assert_close(again.weight, exact.weight, rtol=1e-6, atol=1e-9)
 
 
 def test_sparse_stitches_come_with_the_lasso_of_as_many_zeros():

@@ -1,4 +1,4 @@
-"""Tables of chapter 3b for claims and recorded figures: experiments 2 and 5 to 7, directions, recipes."""
+"""Tables of chapter 3b for claims and recorded figures: experiments 2, 5 and 6, directions, recipes."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,12 +10,12 @@ import torch
 
 from intertwine.data import Dataset
 from intertwine.stitching import Junction, StitchRecipe, stitch_at
-from intertwine.training import MultiStep, evaluate
+from intertwine.training import evaluate
 from intertwine_book import data, zoo
 from intertwine_book.experiments.matching import own_setting, tables
 from intertwine_book.experiments.matching.directions import error_by_direction, variance_restored
 from intertwine_book.experiments.matching.networks import cuts
-from intertwine_book.experiments.matching.stitches import low_rank_kinds, path_rows, recipe_for, sparse_rows
+from intertwine_book.experiments.matching.stitches import low_rank_kinds, path_rows, recipe_for
 from intertwine_book.experiments.published import resnet20_groups
 from intertwine_book.experiments.stitching import stitch_many, stitch_rows
 from intertwine_book.experiments.stitching.stitches import Kinds, Pairs
@@ -65,7 +65,6 @@ def write(
         experiment_5_longer=tables.starts(longest),
         experiment_6=tables.walls(paths),
         experiment_6_longer=tables.walls(longest),
-        experiment_7=tables.sparse(restricted).assign(tolerated=0.2),
         low_rank=tables.low_rank(restricted),
         further=tables.ways(robust).merge(robust[["pair", "networks"]].drop_duplicates()).assign(**of),
         equation_3=tables.equation_3(),
@@ -75,7 +74,7 @@ def write(
 def _of_pairs(
     run: Run, pairs: Pairs, recipe: StitchRecipe, sets: Mapping[str, Any], options: Mapping[str, Any]
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Stitches of low rank and sparse ones, and lines between stitches, of short and of longer training."""
+    """Stitches of low rank, and lines between stitches, of short and of longer training."""
     asked, seed, alone = run.parameters, run.seed, cache(_accuracy)
 
     @lru_cache(maxsize=1)  # all kinds at a place share the values of its layers
@@ -85,20 +84,12 @@ def _of_pairs(
 
     chosen = cuts(pairs[0][1], asked["chosen"])
     cases = [{"pair": k, "couple": two, "layer1": at} for k, two in enumerate(pairs) for at in chosen]
-    schedule = MultiStep(at=(0.4, 0.6, 0.8), factor=0.1)  # lets entries come to rest
-    patient = replace(recipe, epochs=3 * asked["stitch_epochs"], batch_size=64, schedule=schedule)
-    limited = low_rank_kinds(asked["ranks"], recipe).items()
-    kinds: list[dict[str, Any]] = [{"stitch": name, "kind": kind} for name, kind in limited]
-    kinds += [{"alpha": alpha, "kind": patient} for alpha in asked["alphas"]]
-    each_kind = [case | kind for case in cases for kind in kinds]
+    kinds = low_rank_kinds(asked["ranks"], recipe)
 
-    @run.table(cases=each_kind, uses=[*SHARED, "ranks", "alphas"])
-    def restricted(pair, layer1, couple, kind, stitch=None, alpha=None):
+    @run.table(cases=cases, uses=[*SHARED, "ranks"])
+    def restricted(pair, layer1, couple):
         place, known = joint(couple, layer1)
-        known = known | {"seed": seed + pair}
-        if stitch is None:
-            return sparse_rows(place, [alpha], kind, **known)
-        return stitch_rows(place, {stitch: kind}, **known)
+        return stitch_rows(place, kinds, **known, seed=seed + pair)
 
     @run.table(cases=cases if asked["networks"] == "published" else cases[:1], uses=SHARED, name="directions")
     def errors(pair, layer1, couple):

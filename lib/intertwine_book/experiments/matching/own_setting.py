@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
+import pandas as pd
 from torch import nn
 
 from intertwine.data import Dataset
@@ -13,7 +14,7 @@ from intertwine.training import evaluate
 from intertwine_book import data
 from intertwine_book.experiments.matching import tables
 from intertwine_book.experiments.matching.networks import cuts
-from intertwine_book.experiments.matching.stitches import lasso_with
+from intertwine_book.experiments.matching.stitches import refitted_rows, sparse_rows
 from intertwine_book.experiments.published import published_pairs
 from intertwine_book.experiments.rows import Row
 from intertwine_book.experiments.stitching import stitch_rows
@@ -43,12 +44,11 @@ def write(run: Run, pairs: Pairs, own: Spec, own_test: Dataset, uses: Sequence[s
     alone = cache(partial(_accuracy, test))
     options |= {"fit_images": len(train), "test_each_epoch": False}
 
-    def stitched(couple: Any, layer1: str, kinds: Kinds, seed: int) -> tuple[Any, ...]:
+    def joined(pair: int, layer1: str, couple: Any) -> tuple[Junction, dict[str, Any]]:
         place = Junction(couple[0], couple[1], layer1, **sets, **options)
-        known: dict[str, Any] = {"seed": seed, "accuracies": tuple(map(alone, couple))}
-        return place, known, stitch_rows(place, kinds, **known)
+        return place, {"seed": run.seed + pair, "accuracies": tuple(map(alone, couple))}
 
-    ranks, alphas = run.parameters["ranks"], run.parameters["alphas"]
+    ranks = run.parameters["ranks"]
     places = cuts(pairs[0][1], run.parameters["chosen"])
     cases = [{"pair": k, "layer1": at, "couple": two} for k, two in enumerate(pairs) for at in places]
     full: Kinds = {"least squares": {"kind": "least squares"}, "task loss": {"kind": "full", **task}}
@@ -61,23 +61,25 @@ def write(run: Run, pairs: Pairs, own: Spec, own_test: Dataset, uses: Sequence[s
 
     @run.table(cases=cases, uses=[*uses, "ranks"], data=train)
     def figure_7_stitches(pair, layer1, couple):
-        return stitched(couple, layer1, {**full, **limited}, run.seed + pair)[-1]
+        place, known = joined(pair, layer1, couple)
+        return stitch_rows(place, {**full, **limited}, **known)
 
     @run.table(cases=cases, uses=[*uses, "alphas"], data=train)
     def figure_8_stitches(pair, layer1, couple):
-        trained = {str(alpha): {"kind": "sparse", "alpha": alpha, **task} for alpha in alphas}
-        place, known, made = stitched(couple, layer1, trained, run.seed + pair)
-        rows = []
-        for alpha, row in zip(alphas, made, strict=True):
-            kind = partial(lasso_with, sparsity=row["sparsity"], affine=True)
-            (direct,) = stitch_rows(place, {"direct": {"kind": kind}}, **known)
-            rows += [{"alpha": alpha, **row, "stitch": "task loss"}, {"alpha": alpha, **direct}]
-        return rows
+        place, known = joined(pair, layer1, couple)
+        return sparse_rows(place, run.parameters["alphas"], recipe, **known)
 
+    zeros = figure_8_stitches.query("stitch == 'task loss'").groupby(tables.PLACE)["sparsity"].agg(list)
+    again = [case | {"zeros": zeros[case["pair"], case["layer1"]]} for case in cases]
+
+    @run.table(cases=again, uses=[*uses, "alphas"], data=train)
+    def figure_8_refitted(pair, layer1, couple, zeros):
+        place, known = joined(pair, layer1, couple)
+        return refitted_rows(place, run.parameters["alphas"], zeros, **known)
+
+    sparse = tables.sparse(pd.concat([figure_8_stitches, figure_8_refitted]))
     run.write(uses=[*uses, "ranks"], data=train, figure_7=tables.low_rank(figure_7_stitches))
-    run.write(
-        uses=[*uses, "alphas"], data=train, figure_8=tables.sparse(figure_8_stitches).assign(tolerated=0.2)
-    )
+    run.write(uses=[*uses, "alphas"], data=train, figure_8=sparse.assign(tolerated=0.2))
 
 
 def _whole(run: Run, own: Spec, own_test: Dataset) -> tuple[Dataset, Dataset]:

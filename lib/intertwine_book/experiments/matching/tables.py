@@ -95,7 +95,7 @@ def low_rank(stitches: pd.DataFrame) -> pd.DataFrame:
 
 
 def sparse(stitches: pd.DataFrame) -> pd.DataFrame:
-    """Rows of `sparse_rows`: one for each pair, layer and alpha, with both ways in columns.
+    """Rows of `sparse_rows` and `refitted_rows`: one for each pair, layer and alpha, ways in columns.
 
     Example:
         >>> table = pd.DataFrame({"pair": 0, "layer1": "1", "alpha": 0.1, "stitch": ["task loss", "direct"]})
@@ -103,8 +103,8 @@ def sparse(stitches: pd.DataFrame) -> pd.DataFrame:
         >>> sparse(table)[["sparsity", "direct", "task_loss", "lost_by_direct"]].values.tolist()
         [[0.8, 0.5, 0.9, 0.5]]
 
-    Columns pair, layer1, alpha, task_loss, direct, sparsity (of the first), and 1 minus either in
-    ``lost_by_…``.
+    Columns pair, layer1, alpha, task_loss, direct, refitted where there are such rows, sparsity (of the
+    first), and 1 minus either of these two in ``lost_by_…``.
     """
     key = [*PLACE, "alpha"]
     both = stitches[stitches["alpha"].notna()]
