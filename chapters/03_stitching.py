@@ -372,8 +372,7 @@ story.penalties()
 #   {glue:text}`relaxed-3:.1f`, {glue:text}`relaxed-6:.1f`, {glue:text}`relaxed-10:.1f`
 #   and {glue:text}`relaxed-14:.1f` points at the four layers; printed are {glue:text}`printed-3:.1f`,
 #   {glue:text}`printed-6:.1f`, {glue:text}`printed-10:.1f` and {glue:text}`printed-14:.1f`.
-#   At layer 3 single pairs lose {glue:text}`single-3-low:.0f` to {glue:text}`single-3-high:.0f`,
-#   so that four cannot tell.
+#   At layer 3 single pairs lose {glue:text}`single-3-low:.0f` to {glue:text}`single-3-high:.0f`.
 #   These are {glue:text}`equal-pairs:.0f` other pairs, with batch norm re-estimated, a fifth of the epochs
 #   and of the images, and a 28th of the steps ({ref}`sec-deviations`).
 #   *At layer 14 optimiser and rate matter much.*
@@ -431,8 +430,7 @@ story.penalties()
 # Here the group has its authors' recipe and rank 4 ours:
 # epochs, images and batch norm are equal; start, search, optimiser, batches and bias change together.
 #
-# *Rank 4 at layers 10 and 14, rank 2 from layer 6 on and rank 1 at every layer lose less than printed, in each pair,
-# by more than a point*
+# *Rank 4 at layers 10 and 14, rank 2 from layer 6 on and rank 1 at every layer lose less than printed, in each pair*
 # (open markers in {numref}`fig-protocols`).
 # Ours have a bias, and Adam from orthonormal factors; the authors' had no bias, and plain SGD from other factors.
 # Which of these matters we did not measure
@@ -602,7 +600,7 @@ experiments.tables(run, spec, couples, live, planted, recipe=quick, **sets)
 #
 # Two networks of your own, of any widths and depths, and the layers to join.
 # Here their activations and the sizes of their feature maps differ.
-# Tokens, of shape (images, positions, channels), are stitched position by position, as pixels are.
+# Tokens (images, positions, channels) are stitched position by position.
 # The first stitch is the best fit, the second is trained by the task, by a recipe of stitches.
 
 # %%

@@ -133,9 +133,11 @@ def by_start(curves: pd.DataFrame, x: str, **words: Any) -> Figure:
 
 
 def by_zeros(sparse: pd.DataFrame) -> Figure:
-    """Sparse stitches by task loss, and the lasso with as many zeros."""
-    colours = {"task loss": STITCH_COLOURS["task loss"], "direct": STITCH_COLOURS["least squares"]}
-    long = titled(sparse).rename(columns={"task_loss": "task loss"})
+    """Sparse stitches by task loss, the lasso with as many zeros, and least squares on what that keeps."""
+    colours = {"task loss": STITCH_COLOURS["task loss"], "lasso": STITCH_COLOURS["least squares"]}
+    colours |= {"lasso, refitted": COLOURS["sky"]}
+    names = {"task_loss": "task loss", "direct": "lasso", "refitted": "lasso, refitted"}
+    long = titled(sparse).rename(columns=names)
     long = long.melt(["pair", "layer", "sparsity"], list(colours), "way")
     long = long.assign(zeros=100 * long["sparsity"], value=100 * long["value"])
     words: dict[str, Any] = {"xlabel": "zeros, %", "ylabel": RELATIVE, "ylim": (0, 103), "means": False}

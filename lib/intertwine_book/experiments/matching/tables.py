@@ -103,14 +103,14 @@ def sparse(stitches: pd.DataFrame) -> pd.DataFrame:
         >>> sparse(table)[["sparsity", "direct", "task_loss", "lost_by_direct"]].values.tolist()
         [[0.8, 0.5, 0.9, 0.5]]
 
-    Columns pair, layer1, alpha, task_loss, direct, refitted where there are such rows, sparsity (of the
-    first), and 1 minus either of these two in ``lost_by_…``.
+    Columns pair, layer1, alpha, a column for each way, sparsity (of task loss), and 1 minus each way in
+    ``lost_by_…``.
     """
     key = [*PLACE, "alpha"]
     both = stitches[stitches["alpha"].notna()]
     share = both.loc[both["stitch"] == "task loss", [*key, "sparsity"]]
-    found = _wide(both, key, "relative_accuracy").merge(share, on=key)
-    return _with_losses(found, ("task_loss", "direct"))
+    found = _wide(both, key, "relative_accuracy")
+    return _with_losses(found.merge(share, on=key), found.columns[len(key) :])
 
 
 def starts(paths: pd.DataFrame) -> pd.DataFrame:
