@@ -432,12 +432,12 @@ for weights, each in pair(datasets[0], "ReLU", 0).items():
 # and {glue:text}`none` without an activation ({numref}`fig-recorded-slopes`).
 # At all three $q$ the intervals of ReLU and GELU lie above 0, and that of the network without an activation
 # contains 0 ({ref}`ex-quantile` shows this one and ReLU).
+# tanh has {glue:text}`tanh`, with the caution below.
 #
 # But training also raises the IoU itself, with ReLU from {glue:text}`own-untrained:.1f`
 # to {glue:text}`own-trained:.1f` %.
 # A random basis costs {glue:text}`relu-share` % more of it after training with ReLU
 # and {glue:text}`gelu-share` % with GELU, at $q = 0.02$: not established.
-# tanh has {glue:text}`tanh` points, with the caution below.
 #
 # With equal areas training adds {glue:text}`gelu-equal` with GELU, {glue:text}`relu-equal` with ReLU,
 # {glue:text}`tanh-equal` with tanh and {glue:text}`none-equal` without an activation,
