@@ -742,7 +742,7 @@ dots(pd.DataFrame(found), "images", "accuracy", "judged on", **words)
 #   to {glue:text}`sixteen-high:.0f` % at layers 3 and 6,
 #   of rank 4 {glue:text}`four-low:.0f` to {glue:text}`four-high:.0f` % at layer 3.
 #   With more than 80 % zeros a stitch keeps {glue:text}`few-low:.0f` to {glue:text}`few-high:.0f` %.
-#   Both beat the direct map; at layer 6 the lasso falls far behind mostly because it shrinks what it keeps.
+#   They beat the best fit of that rank and the lasso, which at layer 6 falls mostly because it shrinks.
 # - In four epochs random starts end lower than starts from least squares at layers 1 to 7, in each pair.
 #   In a run of thirty most at layers 1 to 5 come within a tenth of the best;
 #   lines between good ends have barriers, most often at layer 2.

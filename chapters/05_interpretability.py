@@ -728,7 +728,7 @@ forest(two, "q", "points", panels="kind", xlabel=story.ADDED)
 #   with the usual levels. Units then also select fewer pixels.
 #   With equal areas we see no fall on average over the blocks: three stages fall a little, the deepest two rise.
 # - In small networks on drawn scenes, with equal areas, training adds to the cost of a rotation with ReLU and GELU.
-#   With the usual levels it adds points of IoU, but no established share.
+#   With the usual levels it adds points of IoU, but at $q = 0.02$ no established share.
 #   Whether the size of the group matters we cannot say: six of each kind are too few.
 # - Untrained networks change too; with tanh and equal areas as much as trained ones.
 #   Compare a trained network with them.

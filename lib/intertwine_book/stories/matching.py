@@ -240,7 +240,6 @@ def _restricted() -> dict[str, Any]:
     late, soon = (many.query("layer1 == @layer") for layer in ("bn6", "bn3"))
     third, early = (table.query("layer1 == 'bn3'") for table in (ranked, short))
     shares = {
-        "sparse-more": many["task_loss"] - many["direct"],
         **{"refit-6": late["refitted"], "lasso-6": late["direct"], "sparse-6": late["task_loss"]},
         **{"refit-3": soon["refitted"], "sparse-3": soon["task_loss"]},
         "closed-6": (late["refitted"] - late["direct"]) / (late["task_loss"] - late["direct"]),
