@@ -17,6 +17,7 @@ from intertwine_book.experiments.stitching.protocols import (
     beside_closed_forms,
     closed_forms,
     on_equal_terms,
+    plain_sgd,
     protocols,
     recipes,
     relaxation,
@@ -92,6 +93,7 @@ def tables(
     relaxed = stitched("relaxed", pairs[: given["compared"]], places, relaxation(recipe.epochs))
     equal = pd.concat([equal, relaxed], ignore_index=True)
     stitched("recipes", pairs[: given["compared"]], places[-1:], recipes(recipe.epochs))
+    stitched("plain_sgd", pairs[: given["compared"]], places[-1:], plain_sgd(recipe.epochs))
     compared = protocols(equal)
     lines = connectivity(pairs, sets["train"], sets["test"], steps=steps(run, "connectivity"))
     run.write(
