@@ -11,6 +11,7 @@ from intertwine.features import record
 from intertwine.groups import GReLU
 from intertwine.similarity import MEASURES, cka, gram, grelu_cka, procrustes, r2
 from intertwine.stitching import Junction
+from intertwine.stitching.maps import Full
 from intertwine_book import models
 from intertwine_book.experiments.dissimilarity import by_layer
 from intertwine_book.experiments.dissimilarity.statements import (
@@ -26,11 +27,13 @@ from intertwine_book.experiments.dissimilarity.statements import (
 )
 from intertwine_book.experiments.similarity_and_function.indices import (
     along_training,
+    compared,
     moved_by_groups,
     pressed,
     start_and_end,
     trade_off,
 )
+from intertwine_book.experiments.similarity_and_function.products import from_products
 from intertwine_book.experiments.similarity_and_function.sensitivity import (
     between_layers,
     probe,
@@ -209,6 +212,17 @@ def test_no_invertible_stitch_moves_cca_or_r2_to_model_2(networks):
     (ends,) = start_and_end(table.assign(pair=7)).to_dict("records")
     assert ends["pair"] == 7 and ends["cka_start"] == table["cka"][0]
     assert ends["cka_end"] == table["cka"].iloc[-1] and ends["cca_moved"] < 1e-5 < ends["cka_moved"]
+
+
+@pytest.mark.parametrize("n", [90, 7])
+def test_indices_from_products_are_those_of_the_activations(n):
+    A, B = normal(n, 3, 2, 4).relu(), normal(n, 4, 2, 4) + 2
+    B[:, 1, 0] = 0  # which never varies
+    for trial in range(3):
+        stitch = Full(normal(4, 3, seed=trial), normal(4)).requires_grad_(False)
+        expected, found = compared(A, B)(stitch), from_products(A, B)(stitch)
+        expected["r2_flattened"] = r2(B, stitch(A), spatial="features").item()
+        assert found == pytest.approx(expected, rel=1e-4, abs=1e-5)
 
 
 def test_a_penalty_presses_cka_and_its_absence_does_not(networks):

@@ -11,9 +11,11 @@ from intertwine.groups import GReLU, MatrixGroup, Orthogonal, Permutations
 from intertwine.similarity import cca, cka, r2, svcca
 from intertwine.stitching import Junction, Stitched, StitchRecipe, stitch_at
 from intertwine_book.experiments.rows import Row, tabled
+from intertwine_book.experiments.similarity_and_function.products import Indices
 
 INDICES = ("accuracy", "cka", "r2_to_model2", "r2_from_model2", "r2_as_it_is", "cca", "svcca")
-"""Columns of `along_training`."""
+"""Columns of `along_training`; `along` may have r2_flattened as well."""
+Comparison = Callable[[Tensor, Tensor], Indices]
 GROUPS: dict[str, Callable[[int], MatrixGroup]]
 GROUPS = {"orthogonal": Orthogonal, "permutations": Permutations, "G_ReLU": GReLU}
 
@@ -21,11 +23,24 @@ GROUPS = {"orthogonal": Orthogonal, "permutations": Permutations, "G_ReLU": GReL
 def along_training(junction: Junction, *, epochs: int, lr: float = 1e-3, seed: int) -> pd.DataFrame:
     """Experiment 3: similarity indices while a stitch, begun at least squares, is trained by the task loss.
 
-    Columns epoch, accuracy (percent), cross_entropy, cka (biased, of flattened maps, as in the paper),
-    r2_to_model2 = R²_LR(AM, B), which no invertible M moves, r2_from_model2 = R²_LR(B, AM), r2_as_it_is
-    = 1 − ‖AM − B‖²/‖B − mean‖², cca and svcca, all of the test images; positions are samples but for CKA.
+    Columns epoch, accuracy (percent), cross_entropy, and those of `compared`, all of the test images.
     """
-    first, second = junction.activations("test")
+    return along(junction, _adam(junction, epochs, lr), compared, seed=seed)
+
+
+def along(junction: Junction, recipe: StitchRecipe, indices: Comparison, *, seed: int) -> pd.DataFrame:
+    """Experiment 3 by another recipe, or with other indices: `compared`, or `products.from_products`."""
+    measure = indices(*junction.activations("test"))
+    return _curves(stitch_at(junction, "least squares", recipe=recipe, measure=measure, seed=seed))
+
+
+def compared(first: Tensor, second: Tensor) -> Indices:
+    """Indices of what a stitch makes of model 1's activations A, AM, with those of model 2, B.
+
+    They are cka (biased, of flattened maps, as in the paper), r2_to_model2 = R²_LR(AM, B), which no
+    invertible M moves, r2_from_model2 = R²_LR(B, AM), r2_as_it_is = 1 − ‖AM − B‖²/‖B − mean‖², cca and svcca.
+    Positions are samples but for CKA.
+    """
     total = (second - second.mean((0, 2, 3), keepdim=True)).square().sum()
 
     def indices(stitch: nn.Module) -> dict[str, float]:
@@ -40,8 +55,7 @@ def along_training(junction: Junction, *, epochs: int, lr: float = 1e-3, seed: i
         }
         return {name: value.item() for name, value in row.items()}
 
-    recipe = _adam(junction, epochs, lr)
-    return _curves(stitch_at(junction, "least squares", recipe=recipe, measure=indices, seed=seed))
+    return indices
 
 
 def start_and_end(table: pd.DataFrame) -> pd.DataFrame:
@@ -52,13 +66,14 @@ def start_and_end(table: pd.DataFrame) -> pd.DataFrame:
         >>> start_and_end(pd.DataFrame(curve))["cka_end"].tolist()
         [0.75]
 
-    Columns pair and, for each of `INDICES`, <name>_start, <name>_end, <name>_moved (the largest minus the
-    smallest value), <name>_jump (the largest change from one epoch to the next), <name>_apart (how far the
-    first epoch's value is from its mean over pairs), <name>_with_accuracy (correlation over epochs).
+    Columns pair and, for each of `INDICES` and for r2_flattened if it is there, <name>_start, <name>_end,
+    <name>_moved (the largest minus the smallest value), <name>_jump (the largest change from one epoch to the
+    next), <name>_apart (how far the first epoch's value is from its mean over pairs), <name>_with_accuracy
+    (correlation over epochs).
     """
     by_pair = table.sort_values("epoch").groupby("pair")
     first, columns = table[table["epoch"] == 1].set_index("pair"), {}
-    for name in INDICES:
+    for name in [name for name in (*INDICES, "r2_flattened") if name in table]:
         columns[f"{name}_start"], columns[f"{name}_end"] = by_pair[name].first(), by_pair[name].last()
         columns[f"{name}_moved"] = by_pair[name].max() - by_pair[name].min()
         columns[f"{name}_jump"] = by_pair[name].agg(lambda curve: curve.diff().abs().max())
