@@ -14,7 +14,7 @@ from intertwine.training import evaluate
 from intertwine_book import data
 from intertwine_book.experiments.matching import tables
 from intertwine_book.experiments.matching.networks import cuts
-from intertwine_book.experiments.matching.stitches import refitted_rows, sparse_rows
+from intertwine_book.experiments.matching.stitches import direct_rows, refitted_rows, sparse_rows
 from intertwine_book.experiments.published import published_pairs
 from intertwine_book.experiments.rows import Row
 from intertwine_book.experiments.stitching import stitch_rows
@@ -77,9 +77,15 @@ def write(run: Run, pairs: Pairs, own: Spec, own_test: Dataset, uses: Sequence[s
         place, known = joined(pair, layer1, couple)
         return refitted_rows(place, run.parameters["alphas"], zeros, **known)
 
+    @run.table(cases=cases, uses=uses, data=train)
+    def figure_8_direct(pair, layer1, couple):
+        place, known = joined(pair, layer1, couple)
+        return direct_rows(place, [tenths / 10 for tenths in range(10)], **known)
+
     sparse = tables.sparse(pd.concat([figure_8_stitches, figure_8_refitted]))
     run.write(uses=[*uses, "ranks"], data=train, figure_7=tables.low_rank(figure_7_stitches))
     run.write(uses=[*uses, "alphas"], data=train, figure_8=sparse.assign(tolerated=0.2))
+    run.write(uses=uses, data=train, figure_8_drop=tables.drop(figure_8_direct))
 
 
 def _whole(run: Run, own: Spec, own_test: Dataset) -> tuple[Dataset, Dataset]:

@@ -104,6 +104,16 @@ def refitted_rows(
     return [{"alpha": alpha, **row, "stitch": "refitted"} for alpha, row in made]
 
 
+def direct_rows(junction: Junction, shares: Sequence[float], **known: Any) -> list[Row]:
+    """The lasso and the refitted lasso with fixed shares of zeros: two rows for each, which is in zeros."""
+    rows = []
+    for share in shares:
+        kinds: dict[str, Row] = {"direct": {"kind": partial(lasso_with, sparsity=share, affine=True)}}
+        kinds["refitted"] = {"kind": partial(refitted, sparsity=share)}
+        rows += [{"zeros": share, **row} for row in stitch_rows(junction, kinds, **known)]
+    return rows
+
+
 def lasso_with(statistics: Statistics, sparsity: float, *, affine: bool = False) -> LinearMap:
     """The lasso that has a given share of zeros, as nearly as bisection in log α finds it.
 
