@@ -66,7 +66,7 @@ from intertwine_book.experiments.stitching import stitch_many
 from intertwine_book.figures import style
 from intertwine_book.figures.dots import dots
 from intertwine_book.figures.matching import two_ways_diagram
-from intertwine_book.stories import lines, tell
+from intertwine_book.stories import lines, restricted, tell
 from intertwine_book.stories import matching as story
 
 style.use_style()
@@ -377,7 +377,7 @@ print(f"explained {explained:.0%}, labels right {right:.0%}")
 # though from the direct map training gains in all.
 
 # %% tags=["remove-input"] figure="fig-low-rank"
-story.low_rank()
+restricted.low_rank()
 
 # %% [markdown]
 # (sec-sparsity)=
@@ -434,7 +434,7 @@ assert relative_error(lasso(alpha), theirs) < 1e-2
 # Entries below $10^{-4}$ count as zeros, as in the paper, and are set to 0 before a stitch is judged.
 
 # %% tags=["remove-input"] figure="fig-sparsity"
-story.sparsity()
+restricted.sparsity()
 
 # %% [markdown]
 # (sec-starts)=

@@ -77,6 +77,7 @@ train_images: int = 1000  # for stitches and probes, at most
 test_images: int = 300  # for indices and accuracies, at most
 stitch_epochs: int = 6  # of experiment 3
 stitch_lr: float = 1e-3  # of experiment 3
+longer_epochs: int = 6  # of experiment 3 with all images, augmented
 penalty: float = 2.0  # on CKA, in experiment 4
 penalty_epochs: int = 8  # of experiment 4
 penalty_lr: float = 1e-2  # of experiment 4
@@ -417,8 +418,8 @@ live(curves_3, curves_4)
 # On Tiny-10 the cost is another; network, images and training differ.
 
 # %% tags=["remove-cell"]
-curves = {"curves_3": curves_3, "curves_4": curves_4}
-claimed.write(run, joined, junction, (train, test), draw, **curves)
+sets = train, test
+claimed.write(run, joined, junction, sets, draw, curves_4=curves_4)
 
 # %% [markdown]
 # ## Adapt this

@@ -132,13 +132,12 @@ def by_start(curves: pd.DataFrame, x: str, **words: Any) -> Figure:
     return single_curves(titled(curves, ""), x, "y", "start", colours=colours, **words)
 
 
-def by_zeros(sparse: pd.DataFrame) -> Figure:
-    """Sparse stitches by task loss, the lasso with as many zeros, and least squares on what that keeps."""
-    colours = {"task loss": STITCH_COLOURS["task loss"], "lasso": STITCH_COLOURS["least squares"]}
-    colours |= {"lasso, refitted": COLOURS["sky"]}
-    names = {"task_loss": "task loss", "direct": "lasso", "refitted": "lasso, refitted"}
-    long = titled(sparse).rename(columns=names)
-    long = long.melt(["pair", "layer", "sparsity"], list(colours), "way")
-    long = long.assign(zeros=100 * long["sparsity"], value=100 * long["value"])
+def by_zeros(stitches: pd.DataFrame) -> Figure:
+    """Stitches by task loss, the lasso and the refitted lasso, against their share of zeros."""
+    names = {"task loss": "task loss", "direct": "lasso", "refitted": "lasso, refitted"}
+    tones = (STITCH_COLOURS["task loss"], STITCH_COLOURS["least squares"], COLOURS["sky"])
+    colours = dict(zip(names.values(), tones, strict=True))
+    long = titled(stitches.replace({"stitch": names}))
+    long = long.assign(zeros=100 * long["sparsity"], value=100 * long["relative_accuracy"])
     words: dict[str, Any] = {"xlabel": "zeros, %", "ylabel": RELATIVE, "ylim": (0, 103), "means": False}
-    return single_curves(long, "zeros", "value", "way", "pair", panels="layer", colours=colours, **words)
+    return single_curves(long, "zeros", "value", "stitch", "pair", panels="layer", colours=colours, **words)

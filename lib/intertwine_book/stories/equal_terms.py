@@ -46,10 +46,17 @@ def _told(table: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
+def by_sgd() -> pd.DataFrame:
+    """Penalties of low ranks by their authors' recipe: layer 14 alone, a row for each pair."""
+    table = _told(stitched("plain_sgd"))
+    return table.pivot(index="pair", columns="family", values="penalty")
+
+
 def penalties() -> Figure:
     """Penalties of the group and rank 4 by layer, from random starts and from closed forms.
 
-    From random starts also those of ranks 2 and 1, and the printed values as open markers.
+    From random starts also those of ranks 2 and 1, the printed values as open markers, and low ranks by their
+    authors' recipe as crosses.
     """
     parts = [
         equal(where).query("start == @start").assign(panel=panel) for (start, where), panel in PANELS.items()
@@ -68,6 +75,8 @@ def penalties() -> Figure:
     figure.axes[1].tick_params(labelbottom=True)  # nothing is below it
     for family, rows in printed().query("stitch in @MAP_FAMILIES").groupby("stitch"):
         figure.axes[0].plot(rows["layer"], rows["penalty"], "o", mfc="none", color=KIND_COLOURS[family])
+    for family, losses in by_sgd().items():
+        figure.axes[0].plot([14] * len(losses), losses, "x", color=KIND_COLOURS[family])
     return figure
 
 
@@ -84,14 +93,15 @@ def facts() -> dict[str, float]:
     drawn = {"relaxed": wide["random", "G_ReLU"], "adam": adam, "printed": in_print}
     four = equal().query("start == 'random' and family == 'rank 4'")["epoch"]
     ahead = each["random", "rank 4"] - each["random", "G_ReLU"]
-    sgd = others.filter(like="rank 4").mean().min()  # of two rates
+    slow = by_sgd()
     return {
         **span(**{"equal-group": wide["closed form", "G_ReLU"], "equal-four": wide["closed form", "rank 4"]}),
         **span(**{"single-3": each["random", "G_ReLU"].loc[3]}),
         **span(ahead=ahead.loc[[6, 14]]),
         **{f"{name}-{layer}": loss for name, at in drawn.items() for layer, loss in at.items()},
         **{"adam-32": others["G_ReLU, Adam"].mean(), "adam-slow": others["G_ReLU, Adam, rate 0.0001"].mean()},
-        **{"batches-128": others["G_ReLU, batches of 128"].mean(), "four-sgd": sgd},
+        "batches-128": others["G_ReLU, batches of 128"].mean(),
+        **span(**{f"sgd-{family.removeprefix('rank ')}": losses for family, losses in slow.items()}),
         "equal-pairs": equal()["pair"].nunique(),
         "four-cases": len(four),
         "four-last": (four == four.max()).sum(),

@@ -11,7 +11,7 @@ from intertwine_book.figures import matching as drawn
 from intertwine_book.figures.bars_slider import bars_slider
 from intertwine_book.figures.matching import numbered, singly
 from intertwine_book.results import on_record
-from intertwine_book.stories import lines
+from intertwine_book.stories import lines, restricted
 from intertwine_book.stories.told import span
 
 record = partial(on_record, "03b_matching")
@@ -149,24 +149,6 @@ def chance() -> float:
     return 1000 / float(record("matching")["accuracy2"].mean())
 
 
-def low_rank() -> Figure:
-    """At equal rank a stitch that the task trains, as in the paper, beats the best fit."""
-    return drawn.by_rank(record("figure_7"))
-
-
-def sparse() -> pd.DataFrame:
-    """Sparse stitches as in the paper's figure 8, and without a zero those that figure 7 has: shares kept."""
-    full = record("figure_7_stitches").query("stitch in ['least squares', 'task loss']")
-    full = full.pivot(index=["pair", "layer1"], columns="stitch", values="relative_accuracy")
-    ends = full.rename(columns={"task loss": "task_loss", "least squares": "direct"}).assign(sparsity=0.0)
-    return pd.concat([ends.assign(refitted=ends["direct"]).reset_index(), record("figure_8")])
-
-
-def sparsity() -> Figure:
-    """The lasso falls steeply since it shrinks what it keeps; refitted it falls about as task loss does."""
-    return drawn.by_zeros(sparse())
-
-
 def live(stitches: pd.DataFrame) -> Figure:
     """The stitches of a run by layer, those above 105 % at 105."""
     seen = numbered(stitches)
@@ -182,7 +164,7 @@ def facts() -> dict[str, Any]:
         >>> f"{found['direct']:.0f} against {found['task']:.0f}"
         '92 against 97'
     """
-    return _maps() | _errors() | _restricted() | lines.facts()
+    return _maps() | _errors() | restricted.facts() | lines.facts()
 
 
 def _maps() -> dict[str, Any]:
@@ -232,29 +214,3 @@ def _errors() -> dict[str, Any]:
     found |= {"untrained-1-behind": behind_trained()["1"].max()}
     found |= span(**{f"untrained-{layer}": fronts[layer] for layer in ("1", "3", "8")})
     return found | span(times=written()["task loss", "32"], gain=by_layer[["3", "4", "5"]])
-
-
-def _restricted() -> dict[str, Any]:
-    ranked, short, zeros = record("figure_7"), record("low_rank"), record("figure_8")
-    many = zeros.query("sparsity > 0.8")
-    late, soon = (many.query("layer1 == @layer") for layer in ("bn6", "bn3"))
-    third, early = (table.query("layer1 == 'bn3'") for table in (ranked, short))
-    shares = {
-        **{"refit-6": late["refitted"], "lasso-6": late["direct"], "sparse-6": late["task_loss"]},
-        **{"refit-3": soon["refitted"], "sparse-3": soon["task_loss"]},
-        "closed-6": (late["refitted"] - late["direct"]) / (late["task_loss"] - late["direct"]),
-        "sixteen": ranked.query("rank == 16")["task_loss"],
-        "sixteen-direct": ranked.query("rank == 16")["direct"],
-        "four": third.query("rank == 4")["task_loss"],
-        "four-direct": third.query("rank == 4")["direct"],
-        "few": many["task_loss"],
-    }
-    return {
-        "ranked-pairs": ranked["pair"].nunique(),
-        "ranked": len(ranked),
-        "ahead": (ranked["task_loss"] > ranked["direct"]).sum(),
-        "short-ranked-3": len(early),
-        "short-ahead-3": (early["task_loss"] > early["direct"]).sum(),
-        "bias-gains": 100 * (ranked["direct"] - ranked["direct_without_bias"]).mean(),
-        **span(**{name: 100 * share for name, share in shares.items()}),
-    }

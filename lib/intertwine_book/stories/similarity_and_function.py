@@ -113,7 +113,7 @@ def no_relation() -> Figure:
 
 def along() -> Figure:
     """Experiment 3: the accuracy along a training, and the change of five indices."""
-    curves = record("curves_3")
+    curves = record("figure_4")
     first = curves.groupby("pair").transform("first")
     upper = curves.assign(name="accuracy", value=curves["accuracy"], of="accuracy, %")
     lower = upper.assign(of="change of the index")

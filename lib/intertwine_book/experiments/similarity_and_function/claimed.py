@@ -14,7 +14,7 @@ from intertwine.stitching import Junction
 from intertwine_book import data
 from intertwine_book.experiments.matching.networks import cuts
 from intertwine_book.experiments.published import resnet20_groups
-from intertwine_book.experiments.similarity_and_function import indices, sensitivity
+from intertwine_book.experiments.similarity_and_function import indices, own_setting, sensitivity
 from intertwine_book.models import Network
 from intertwine_book.results import Run
 
@@ -31,10 +31,9 @@ def write(
     sets: tuple[Dataset, Dataset],
     generator: torch.Generator,
     *,
-    curves_3: pd.DataFrame,
     curves_4: pd.DataFrame,
 ) -> None:
-    """Write them: the ends of both experiments, the baseline of §6.3, §6.4, and the two tests of measures.
+    """Write them: experiment 3 in the paper's own setting, the end of 4, §6.3, §6.4, two tests of measures.
 
     `junction(one, other, layer)` is where two networks are joined, by default at the layer of the chapter.
     """
@@ -45,10 +44,10 @@ def write(
     )
     moved = pd.concat(drawn, ignore_index=True)
     run.write(
-        experiment_3=indices.start_and_end(curves_3),
         experiment_4=indices.trade_off(curves_4),
         section_6_4=moved.assign(cka_short_of_1=1 - moved["cka"]),
     )
+    own_setting.write(run, pairs, NETWORK_PARAMETERS)
     _objective(run, pairs, junction)
     _baseline(run, pairs, junction)
     if run.parameters["networks"] == "tiny10":

@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import torch
+from torch import Tensor
 
 from intertwine.alignment import LinearMap, Statistics, reduced_rank
-from intertwine.stitching import STITCH_RECIPES, StitchRecipe
+from intertwine.stitching import STITCH_RECIPES, LowRank, StitchRecipe
 from intertwine_book.experiments.rows import Row
 
 AGAIN = {"batch_norm": "reestimated"}
@@ -102,41 +104,66 @@ def relaxation(epochs: int) -> dict[str, Row]:
     return {"G_ReLU, random, reestimated": {"kind": "Birkhoff", "recipe": _authors(epochs)}}
 
 
-def recipes(epochs: int, rank: int = 4) -> dict[str, Row]:
-    """What else may explain the relaxation's penalty, one change at a time; and a low rank by SGD.
+def recipes(epochs: int) -> dict[str, Row]:
+    """What else may explain the relaxation's penalty: its authors' recipe, but for what the name says.
 
     Example:
         >>> list(recipes(4))[:2]
         ['G_ReLU, batches of 128', 'G_ReLU, Adam']
-
-    The first are the authors' recipe of the relaxation, but for what the name says. The low rank has random
-    factors and no bias, as in the paper; its authors' rate is 0.001.
     """
     sgd = _authors(epochs)
     changes: dict[str, Row] = {"batches of 128": {"batch_size": 128}, "Adam": {"optimizer": "adam"}}
     changes["Adam, rate 0.0001"] = {"optimizer": "adam", "lr": 1e-4}
-    kinds: dict[str, Row] = {
+    return {
         f"G_ReLU, {name}": {"kind": "Birkhoff", "recipe": replace(sgd, **change)}
         for name, change in changes.items()
     }
-    low: Row = {"kind": "low rank", "rank": rank, "affine": False, "start": "random"}
-    return kinds | {
-        f"rank {rank}, SGD, rate {lr}": low | {"recipe": replace(sgd, lr=lr)} for lr in (1e-3, 1e-2)
-    }
 
 
-def plain_sgd(epochs: int, rank: int = 4) -> dict[str, Row]:
-    """A low rank by its authors' recipe, about as many steps as theirs: 28 times the epochs, of fewer images.
+class TwoConvolutions(LowRank):
+    """A low rank that starts as two 1×1 convolutions without a bias do in PyTorch (godfrey2022's authors).
 
     Example:
-        >>> (slow,) = plain_sgd(4).values()
-        >>> slow["recipe"].lr, slow["recipe"].epochs, slow["affine"]
+        >>> ours = TwoConvolutions.draw((512, 512), torch.Generator(), rank=4)
+        >>> layer = TwoConvolutions(ours.weight, rank=4)
+        >>> theirs = [torch.nn.Conv2d(p, q, 1).weight for p, q in ((512, 4), (4, 512))]
+        >>> [round((x.norm() / y.norm()).item(), 1) for x, y in zip((layer.down, layer.up), theirs)]
+        [1.0, 1.0]
+
+    Their second factor is far larger than the first; those of `LowRank` are of one size.
+    """
+
+    def __init__(self, weight: Tensor, bias: Tensor | None = None, *, rank: int) -> None:
+        super().__init__(weight, bias, rank=rank)
+        ratio = (len(weight) / rank) ** 0.25  # each factor is 1/√(its inputs) times numbers of one size
+        self.up.data *= ratio
+        self.down.data /= ratio
+
+    @classmethod
+    def draw(cls, widths: tuple[int, int], generator: torch.Generator, **options: Any) -> LinearMap:
+        (p, q), rank = widths, options["rank"]
+        up, down = (2 * torch.rand(shape, generator=generator) - 1 for shape in ((q, rank), (rank, p)))
+        return LinearMap((up / rank**0.5) @ (down / p**0.5))
+
+
+def plain_sgd(epochs: int, images: int, ranks: Sequence[int]) -> dict[str, Row]:
+    """Low ranks by their authors' recipe, from their factors and from ours, in about as many steps: 31,250.
+
+    Example:
+        >>> ours, theirs = plain_sgd(4, 9000, [2]).values()
+        >>> theirs["recipe"].lr, theirs["recipe"].epochs, theirs["affine"]
         (0.001, 112, False)
 
-    The paper has 31,250 steps, 20 epochs of 50,000 images in batches of 32; 112 epochs of 9,000 have 31,584.
+    There is no bias, as in the paper. Of few images the epochs are at most 28 times those that were given.
     """
-    low: Row = {"kind": "low rank", "rank": rank, "affine": False, "start": "random"}
-    return {f"rank {rank}, random, reestimated": low | {"recipe": replace(_authors(28 * epochs), lr=1e-3)}}
+    times = min(28, max(1, round(20 * 50_000 / (epochs * images))))
+    low: Row = {"affine": False, "start": "random", "recipe": replace(_authors(times * epochs), lr=1e-3)}
+    kinds = {"random": "low rank", "convolutions": TwoConvolutions}
+    return {
+        f"rank {rank}, {start}, reestimated": low | {"kind": kind, "rank": rank}
+        for rank in ranks
+        for start, kind in kinds.items()
+    }
 
 
 def _authors(epochs: int) -> StitchRecipe:
