@@ -1,5 +1,8 @@
 """What chapter 4b says of recorded runs holds in their tables, sentence by sentence."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -7,6 +10,8 @@ from intertwine_book.figures.similarity_and_function import clouds, live
 from intertwine_book.results import interval
 from intertwine_book.stories import similarity_and_function as story
 from intertwine_book.stories.similarity_and_function import record
+
+RECORDED = Path(__file__).parents[1] / "data/results/desk/04b_similarity_and_function"
 
 
 def test_a_run_of_one_s_own_has_the_curves_of_task_control_and_pressed():
@@ -52,11 +57,24 @@ def test_stitches_that_were_trained_to_lower_cka_lose_a_few_points():
 # experiment 3
 
 
-def test_the_accuracy_rises_in_five_pairs_and_cka_ends_where_it_started():
-    rises = story.gained()
-    assert len(rises) == 5 and rises["accuracy"].between(1.5, 4.2).all()
-    assert rises["cka"].abs().max() < 0.004
-    assert rises["cka"].abs().max() <= story.facts()["cka-bound"]
+def test_by_the_paper_s_training_accuracy_rises_and_cka_falls_in_each_of_five_pairs():
+    rises, told = story.gained(), story.facts()
+    assert len(rises) == 5 and (rises["accuracy"] > 2).all() and (rises["cka"] < 0).all()
+    given = json.loads((RECORDED / "experiment_3.json").read_text())["parameters"]
+    assert (given["stitch_epochs"], given["train_images"], given["test_images"]) == (30, 50000, 10000)
+    assert set(record("figure_4")["layer"]) == {"bn3"} and record("figure_4")["epoch"].max() == 30
+    assert told["at-once-low"] > 50 and told["at-once-high"] <= 100
+
+
+def test_pairs_start_at_cka_that_differ_more_than_training_changes_it():
+    told = record("experiment_3")
+    assert np.ptp(told["cka_start"]) > (told["cka_start"] - told["cka_end"]).max()
+
+
+def test_in_a_short_run_after_the_relu_cka_ends_where_it_started():
+    assert len(story.shortly()) == 5 and story.shortly().abs().max() <= story.facts()["cka-bound"] < 0.005
+    given = json.loads((RECORDED / "curves_3.json").read_text())["parameters"]
+    assert (given["stitch_epochs"], given["train_images"]) == (10, 5000)
 
 
 def test_the_activations_move_away_from_their_target_in_each_pair():
@@ -68,24 +86,14 @@ def test_cca_and_the_share_of_b_that_is_explained_cannot_see_an_invertible_stitc
     assert told["cca_moved"].max() < 1e-6 and told["r2_to_model2_moved"].max() < 1e-6
 
 
-def test_in_the_other_order_r2_rises_in_the_first_epoch_and_ends_below_its_start():
-    first = record("curves_3").query("epoch == 1")["r2_from_model2"].to_numpy()
-    assert (first > record("experiment_3")["r2_from_model2_start"].to_numpy()).all()
+def test_in_the_other_order_r2_ends_below_its_start_and_of_flattened_images_it_is_high():
     assert (story.gained()["r2_from_model2"] < 0).all()
+    flat = record("figure_4")["r2_flattened"].min()
+    assert story.facts()["flat-low"] <= flat > 0.9 and story.facts()["flat-moves"] < 0.01
 
 
-def test_svcca_ends_lower_in_four_pairs_and_in_the_fifth_falls_until_a_jump_in_the_last_epoch():
-    told, change = record("experiment_3"), story.gained()["svcca"]
-    assert (change < 0).sum() == 4 and change.max() > 0.01
-    curves = record("curves_3").pivot(index="epoch", columns="pair", values="svcca")
-    assert (curves.iloc[-2] < curves.iloc[0]).all() and curves.diff().iloc[-1].max() > 0.01
-    large = told[change.abs().to_numpy() > 0.01]
-    assert len(large) == 2 and (large["svcca_jump"] > 0.8 * large["svcca_moved"]).all()
-
-
-def test_svcca_has_no_steady_relation_to_the_accuracy():
-    found = record("experiment_3")["svcca_with_accuracy"]
-    assert found.min() < -0.7 and 0.1 < found.max() < 0.15
+def test_svcca_ends_lower_in_each_pair():
+    assert (story.gained()["svcca"] < 0).all()
 
 
 # experiment 4
