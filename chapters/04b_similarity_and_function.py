@@ -197,17 +197,23 @@ clouds(X, ignored, hidden, label)
 # (sec-experiment-3)=
 # ## Does CKA rise when a stitch gets better? (Experiment 3)
 #
-# *No, it falls. In the paper's own setting, before the ReLU of layer 3 of the authors' Tiny-10,
-# accuracy rises by {glue:text}`gained-low:.1f` to {glue:text}`gained-high:.1f` points and CKA ends
-# {glue:text}`cka-falls-low:.3f` to {glue:text}`cka-falls-high:.3f` below its start, in each of five pairs.*
-# A stitch starts at least squares and is trained for the task, for thirty epochs of all images, flipped and shifted.
+# *No. By the paper's own training, before the ReLU of layer 3 of the authors' Tiny-10, accuracy rises by
+# {glue:text}`gained-low:.2f` to {glue:text}`gained-high:.2f` points, and CKA ends {glue:text}`cka-falls-low:.3f`
+# to {glue:text}`cka-falls-high:.3f` below its start, in each of five pairs.*
+# The mean fall, {glue:text}`cka-falls:.3f`, has an interval that includes 0.
+# A stitch starts at least squares and is trained to give model 2's answers,
+# for thirty epochs of all images, flipped and shifted.
 # The first epoch brings {glue:text}`at-once-low:.0f` to {glue:text}`at-once-high:.0f` % of the gain;
-# the indices move until epoch ten, where the learning rate falls to a tenth.
-# So how far CKA falls depends on the training.
-# Pairs differ more than training changes them: CKA starts at {glue:text}`cka-begins-low:.2f` to {glue:text}`cka-begins-high:.2f`.
-# SVCCA, which the paper finds uncorrelated with the task, ends lower in each pair, too.
-# *A short training misses this*: after the ReLU, in ten epochs of 5,000 images, CKA ends within
-# {glue:text}`cka-bound:.3f` of its start.
+# CKA falls mostly after it, until epoch ten, where the learning rate falls to a tenth.
+# Pairs differ more than training changes them:
+# CKA starts at {glue:text}`cka-begins-low:.2f` to {glue:text}`cka-begins-high:.2f`.
+# SVCCA (of positions), which the paper finds uncorrelated with the task, ends lower in each pair, too.
+#
+# *After the ReLU, in a shorter run, CKA ends within {glue:text}`cka-bound:.3f` of its start*,
+# and accuracy gains {glue:text}`short-gained-low:.1f` to {glue:text}`short-gained-high:.1f` points:
+# 400 steps for the labels, of 5,000 images that are not augmented.
+# Why the two differ is open.
+# It is not the number of steps alone: before the ReLU CKA falls by more than 0.01 in the first 390 steps of two pairs.
 
 # %% tags=["remove-input"] figure="fig-along"
 story.along()
@@ -228,7 +234,7 @@ story.along()
 # The code of the paper regresses in the other order.
 # $R^2_{LR}(B, AM)$ can fall: with positions as samples it ends {glue:text}`r2-falls-low:.3f`
 # to {glue:text}`r2-falls-high:.3f` below its start.
-# With flattened maps as samples, as that code has it, it moves by {glue:text}`flat-moves:.3f` at most
+# With flattened maps as samples, as that code has it, it falls in four pairs, by {glue:text}`flat-moves:.3f` at most,
 # and is above {glue:text}`flat-low:.2f` throughout: 5,408 features are fitted to 10,000 images.
 # A third quantity falls most: the nearness of {numref}`fig-along`.
 # :::
@@ -491,7 +497,8 @@ for weight in (20.0, 0.0):
 #   - intervals
 # * - training of a stitch
 #   - 30 epochs, 50,000 images, augmented
-#   - the same in Experiment 3; elsewhere 10 epochs, 12 with the penalty, 2 for ResNet-20, of 5,000 images, not
+#   - the same in Experiment 3, for model 2's answers, but least squares of images that are not augmented;
+#     elsewhere for the labels, 10 epochs, 12 with the penalty, 2 for ResNet-20, of 5,000 images, not
 #     augmented
 #   - how far CKA moves
 # * - place of the cut
@@ -634,8 +641,8 @@ single_curves(found, "power", "share", "way", **words)
 # - CKA weighs directions by the square of their variance, the task by its weights.
 #   CKA 1 goes with {glue:text}`rotated:.0f` % accuracy, CKA {glue:text}`pressed-cka:.2f`
 #   with {glue:text}`pressed:.0f` %.
-# - A stitch that gets better need not get a higher CKA: at layer 3 of five pairs, by the paper's own training,
-#   CKA ends {glue:text}`cka-falls-low:.3f` to {glue:text}`cka-falls-high:.3f` below its start.
+# - A stitch that gets better need not get a higher CKA: before the ReLU of layer 3, by the paper's own training,
+#   it ends {glue:text}`cka-falls-low:.3f` to {glue:text}`cka-falls-high:.3f` below its start in five pairs.
 # - With CKA below 0.75, Tiny-10 loses {glue:text}`beyond-low:.1f` to {glue:text}`beyond-high:.1f` points more than
 #   a control, in a short run at one layer.
 #   Always train a control.

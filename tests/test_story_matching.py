@@ -247,6 +247,12 @@ def test_at_layer_6_most_of_that_difference_is_gone_when_the_lasso_s_entries_are
     assert (given["stitch_epochs"], given["train_images"]) == (30, 50000)
 
 
+def test_ten_points_of_zeros_cost_the_lasso_more_above_70_percent_in_each_pair_at_both_layers():
+    steps = story.record("figure_8_drop")
+    assert len(steps) == 10 and set(steps["layer1"]) == {"bn3", "bn6"}
+    assert (steps["above_70"] > steps["below_70"]).all()
+
+
 def test_at_rank_4_and_with_more_than_80_percent_zeros_it_keeps_more_than_the_direct_map():
     few, four = SPARSE[SPARSE["sparsity"] > 0.8], RANKED[RANKED["rank"] == 4]
     assert (few["task_loss"] > few["direct"]).all()

@@ -108,6 +108,7 @@ def test_by_its_authors_recipe_rank_4_loses_at_layer_14_what_is_printed_rather_t
     slow, told = equal_terms.by_sgd(), equal_terms.facts()
     ours, relaxed = (equal_terms.by_pair()["random", family].loc[14] for family in ("rank 4", "G_ReLU"))
     assert len(slow) == 4 and (slow > ours + 1).all() and (slow > relaxed + 3).all()
+    assert (equal_terms.by_adam().loc[14] > ours).all()
     assert told["own-four"] - told["ours-four"] > (told["printed-four"] - told["ours-four"]) / 2
     assert story.record("relaxed")["epoch"].max() <= 4 < 28 < story.record("plain_sgd")["epoch"].max()
 

@@ -32,8 +32,9 @@ def sparsity() -> Figure:
 def facts() -> dict[str, Any]:
     """What sentences of chapter 3b say of such stitches, in percent."""
     ranked, short, zeros = record("figure_7"), record("low_rank"), record("figure_8")
-    many = zeros.query("sparsity > 0.8")
+    many, steps = zeros.query("sparsity > 0.8"), record("figure_8_drop")
     late, soon = (many.query("layer1 == @layer") for layer in ("bn6", "bn3"))
+    seventy = record("figure_8_direct").query("layer1 == 'bn3' and stitch == 'direct' and zeros == 0.7")
     third, early = (table.query("layer1 == 'bn3'") for table in (ranked, short))
     shares = {
         **{"refit-6": late["refitted"], "lasso-6": late["direct"], "sparse-6": late["task_loss"]},
@@ -44,6 +45,8 @@ def facts() -> dict[str, Any]:
         "four": third.query("rank == 4")["task_loss"],
         "four-direct": third.query("rank == 4")["direct"],
         "few": many["task_loss"],
+        **{"drop": steps["above_70"], "before": steps["below_70"]},
+        "seventy-3": seventy["relative_accuracy"],
     }
     return {
         "ranked-pairs": ranked["pair"].nunique(),
