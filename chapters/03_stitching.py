@@ -383,8 +383,6 @@ story.penalties()
 #   {glue:text}`narrow-high:.0f` points at width 16, from activations.
 #   They were trained for fewer epochs than those of width 64; in {numref}`fig-norms` all have one recipe.
 #
-# Without any map the stitched network is near chance.
-#
 # (sec-dimensions)=
 # (sec-protocols)=
 # **On more equal terms.**
@@ -426,26 +424,23 @@ story.penalties()
 # by {glue:text}`ahead-low:.0f` to {glue:text}`ahead-high:.0f` points in each pair, as in print.
 # At layer 10 it does so, too, but in two pairs by about a point;
 # from its closed form rank 4 loses less than the relaxation there, in three of four pairs.
-# At layer 3, where the printed values are equal, rank 4 loses less in three of four.
-# Here the group has its authors' recipe and rank 4 ours:
-# epochs, images and batch norm are equal; start, search, optimiser, batches and bias change together.
+# At layer 3 rank 4 loses less in three of four.
+# Here rank 4 has our recipe: epochs, images and batch norm are equal, all else differs.
 #
 # *Rank 4 at layers 10 and 14, rank 2 from layer 6 on and rank 1 at every layer lose less than printed, in each pair*
 # (open markers in {numref}`fig-protocols`).
 # Ours have a bias, and Adam from orthonormal factors.
 # *For rank 4 at layer 14 more than half of the difference is the recipe*, on average.
-# By its authors' recipe, plain SGD without a bias from their factors, in as many steps as theirs,
+# By its authors' plain SGD, without a bias from their factors, in as many steps (112 epochs of our images),
 # it loses {glue:text}`own-four:.1f` points there instead of {glue:text}`ours-four:.1f` (crosses);
 # printed are {glue:text}`printed-four:.1f`.
-# The images remain ours: 9,000, not augmented, seen 112 times.
-# So by both authors' recipes the relaxation loses less there, by {glue:text}`ahead-own-low:.1f` to
-# {glue:text}`ahead-own-high:.1f` points in each pair, in a 28th of the steps at ten times the rate.
-# With Adam for both it is the other way round.
+# By both authors' recipes the relaxation loses {glue:text}`ahead-own-low:.1f` to
+# {glue:text}`ahead-own-high:.1f` points less, in a 28th of the steps at ten times the rate;
+# with Adam for both it loses more.
 # *From random starts ranks 1 and 2 lose more than the relaxation at every layer of each pair, as in print.*
 #
 # On handwritten digits at width 16, with sixteen epochs from closed forms,
 # rank 4 loses less than the group in each of four pairs at layers 3 and 6.
-# Rank 1, which is not drawn there, loses more at every layer.
 
 # %% tags=["remove-input"] figure="fig-protocols"
 equal_terms.penalties()
@@ -454,9 +449,8 @@ equal_terms.penalties()
 # *What would change it.*
 # Another schedule, more images, more than {glue:text}`equal-pairs:.0f` pairs, a bias for the group, the authors'
 # recipe for low ranks at the other layers.
-# More epochs might help rank 4 from random starts, which is best at its last epoch in
-# {glue:text}`four-last:.0f` of {glue:text}`four-cases:.0f` cases.
-# And closed forms are not equally good: before training rank 4 loses far more (above).
+# More epochs might help rank 4, which is best at its last in {glue:text}`four-last:.0f` of
+# {glue:text}`four-cases:.0f` cases from random starts.
 #
 # (sec-starred)=
 # **Residual blocks.**
@@ -670,7 +664,7 @@ for how in ({}, {"recipe": STITCH_RECIPES["digits"]}):
 #   - 20 epochs, plain SGD, 50,000 images, training mode
 #   - 4 epochs of Adam in batches of 128, 9,000 images, batch norm frozen;
 #     the relaxation by SGD in batches of 32, not augmented, batch norm re-estimated in network 2 alone;
-#     so also, for 112 epochs, rank 4 at layer 14 (crosses in {numref}`fig-protocols`)
+#     so also rank 4 at layer 14, for 112 epochs (crosses)
 #   - {numref}`fig-norms`; {numref}`fig-protocols` has re-estimated batch norm, on digits 16 epochs
 # * - epoch
 #   - the best on the test set
@@ -683,8 +677,7 @@ for how in ({}, {"recipe": STITCH_RECIPES["digits"]}):
 # * - the group
 #   - Birkhoff's relaxation
 #   - the best permutation with Sinkhorn's gradient, two epochs, and the relaxation, four
-#   - start, method, optimiser and epochs change together; in {numref}`fig-protocols` epochs are equal, but for the
-#     crosses
+#   - start, method, optimiser and epochs change together; in {numref}`fig-protocols` epochs are equal
 # * - bias
 #   - the text says affine; the authors' runs had none
 #   - affine for full maps and low rank, none for the group

@@ -66,8 +66,8 @@ def test_a_chapter_takes_ten_to_twenty_minutes_to_read():
 def test_open_markers_of_the_stitches_are_the_printed_values_of_the_ledger():
     (axis,) = learned.figures()["stitches"].axes
     open_ones = [line for line in axis.lines if line.get_markerfacecolor() == "none"]
-    kinds = ("full", "g_relu", "rank_4", "rank_4_paper", "rank_1", "rank_1_paper")
-    tables = ("figure_1", "protocols")
+    kinds = ("full", "g_relu", "rank_4", "rank_4_paper", "rank_1", "rank_1_paper", "best_test_penalty")
+    tables = ("figure_1", "protocols", "plain_sgd")
     ledger = [c for c in claims.load(BOOK.root / "book/claims.yml") if c.table in tables]
     printed = {c.printed for c in ledger if c.kind == "number" and c.columns[0] in kinds}
     assert {float(y) for line in open_ones for y in line.get_ydata()} == printed
