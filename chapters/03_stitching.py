@@ -400,8 +400,8 @@ story.penalties()
 # This compares two fits, not two families of maps.
 # Trained by the task from a random start, rank 4 loses only
 # {glue:text}`rank-4-low:.0f` to {glue:text}`rank-4-high:.0f` points ({numref}`fig-penalties`, frozen batch norm).
-# A regression serves channels of large variance first, and the assignment counts every channel alike.
-# Unequal variances do not explain it: a regression of rank 4 on channels of equal variance loses
+# A regression serves channels of large variance first, and the assignment counts every channel alike,
+# but that is not the reason: on channels of equal variance rank 4 loses
 # {glue:text}`alike-4-low:.0f` to {glue:text}`alike-4-high:.0f` points.
 # New statistics do not repair every permutation: a random one, without scalings, loses
 # {glue:text}`random-again-low:.0f` to {glue:text}`random-again-high:.0f`.
@@ -418,12 +418,12 @@ story.penalties()
 # ({numref}`fig-protocols`, re-estimated batch norm):
 # {glue:text}`equal-group-low:.0f` to {glue:text}`equal-group-high:.0f` points against
 # {glue:text}`equal-four-low:.0f` to {glue:text}`equal-four-high:.0f` on average.
-# It does so without a bias, which rank 4 has, and with an eighth of the parameters or less
+# It does so without a bias, which rank 4 has, and with at most an eighth of the trained numbers
 # (its search trains $n^2$ scores besides).
 # *From random starts, each by its own recipe, the relaxation loses less than rank 4 at layers 6 and 14*,
-# by {glue:text}`ahead-low:.0f` to {glue:text}`ahead-high:.0f` points in each pair, as in print.
-# At layer 10 it does so, too, but in two pairs by about a point;
-# from its closed form rank 4 loses less than the relaxation there, in three of four pairs.
+# as in print; here by {glue:text}`ahead-low:.0f` to {glue:text}`ahead-high:.0f` points in each pair.
+# At layer 10 it does so, too, in two pairs by only about a point;
+# but rank 4 from its closed form loses less than it in three of four.
 # At layer 3 rank 4 loses less in three of four.
 # Here rank 4 has our recipe: epochs, images and batch norm are equal, all else differs.
 #
@@ -431,12 +431,11 @@ story.penalties()
 # (open markers in {numref}`fig-protocols`).
 # Ours have a bias, and Adam from orthonormal factors.
 # *For rank 4 at layer 14 more than half of the difference is the recipe*, on average.
-# By its authors' plain SGD, without a bias from their factors, in as many steps (112 epochs of our images),
-# it loses {glue:text}`own-four:.1f` points there instead of {glue:text}`ours-four:.1f` (crosses);
+# By its authors' plain SGD, start and number of steps (112 epochs of our images), and no bias,
+# it loses {glue:text}`own-four:.1f` points, not {glue:text}`ours-four:.1f` (crosses);
 # printed are {glue:text}`printed-four:.1f`.
-# By both authors' recipes the relaxation loses {glue:text}`ahead-own-low:.1f` to
-# {glue:text}`ahead-own-high:.1f` points less, in a 28th of the steps at ten times the rate;
-# with Adam for both it loses more.
+# So with each by its authors' recipe the relaxation is ahead of rank 4 there by {glue:text}`ahead-own-low:.1f` to
+# {glue:text}`ahead-own-high:.1f` points, in a 28th of the steps at ten times the rate; with Adam for both it is behind.
 # *From random starts ranks 1 and 2 lose more than the relaxation at every layer of each pair, as in print.*
 #
 # On handwritten digits at width 16, with sixteen epochs from closed forms,

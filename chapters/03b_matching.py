@@ -383,18 +383,22 @@ restricted.low_rank()
 # (sec-sparsity)=
 # **How few entries? (Experiment 7)**
 # *At layer 6 the lasso falls steeply mostly because it shrinks the entries that it keeps* ({numref}`fig-sparsity`).
-# With more than 80 % zeros it keeps {glue:text}`lasso-6-low:.0f` to {glue:text}`lasso-6-high:.0f` %
-# of model 2's accuracy there, least squares on the same entries {glue:text}`refit-6-low:.0f`
-# to {glue:text}`refit-6-high:.0f` %, and a stitch by task loss {glue:text}`sparse-6-low:.0f`
-# to {glue:text}`sparse-6-high:.0f` %: fitting again closes {glue:text}`closed-6-low:.0f`
-# to {glue:text}`closed-6-high:.0f` % of the difference.
+# Stitches by task loss with more than 80 % zeros keep {glue:text}`sparse-6-low:.0f`
+# to {glue:text}`sparse-6-high:.0f` % of model 2's accuracy there.
+# With as many zeros the lasso keeps {glue:text}`lasso-6-low:.0f` to {glue:text}`lasso-6-high:.0f` %,
+# and least squares on the entries of the lasso {glue:text}`refit-6-low:.0f` to {glue:text}`refit-6-high:.0f` %:
+# fitting again closes {glue:text}`closed-6-low:.0f` to {glue:text}`closed-6-high:.0f` % of the gap.
 # The stitch by task loss is shrunk, too, and was not refitted.
-# At layer 3 pairs differ, as least squares does without zeros: refitted, the lasso keeps {glue:text}`refit-3-low:.0f`
+# At layer 3 pairs differ, as least squares does without zeros:
+# with as many zeros the refitted lasso keeps {glue:text}`refit-3-low:.0f`
 # to {glue:text}`refit-3-high:.0f` %, task loss {glue:text}`sparse-3-low:.0f` to {glue:text}`sparse-3-high:.0f` %.
+#
 # *The lasso falls fastest near the 80 to 90 % zeros that the paper names*:
-# ten points more of zeros cost it {glue:text}`drop-low:.0f` to {glue:text}`drop-high:.0f` % of model 2's accuracy
-# between 70 and 90 %, and {glue:text}`before-low:.0f` to {glue:text}`before-high:.0f` % below; more in each pair.
-# But at layer 3 it has fallen to {glue:text}`seventy-3-low:.0f` to {glue:text}`seventy-3-high:.0f` % by then.
+# between 70 and 90 % zeros ten points more cost it {glue:text}`drop-low:.0f` to {glue:text}`drop-high:.0f` %
+# of model 2's accuracy on average, up to 70 % they cost {glue:text}`before-low:.0f` to {glue:text}`before-high:.0f` %,
+# and less in each pair at both layers.
+# But at layer 3, with 70 % zeros, it is down to {glue:text}`seventy-3-low:.0f` to {glue:text}`seventy-3-high:.0f` %.
+#
 # The main text of the paper names neither the network nor the layer of its figure 8,
 # and we have not seen its appendix A.9.
 # The paper adds $\alpha\lVert M\rVert_1$, the sum of all $|m_{ij}|$, to both losses.
@@ -404,7 +408,7 @@ restricted.low_rank()
 #
 # Coordinate descent minimises it one row of $M$ at a time.
 # With the other rows fixed, the best row has a formula:
-# it subtracts α from every absolute value, and stops at 0.
+# move every entry of `rest` to 0 by α, or until it is there, and divide by `AA[i, i]`.
 
 
 # %%

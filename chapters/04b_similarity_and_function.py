@@ -200,7 +200,7 @@ clouds(X, ignored, hidden, label)
 # *No. By the paper's own training, before the ReLU of layer 3 of the authors' Tiny-10, accuracy rises by
 # {glue:text}`gained-low:.2f` to {glue:text}`gained-high:.2f` points, and CKA ends {glue:text}`cka-falls-low:.3f`
 # to {glue:text}`cka-falls-high:.3f` below its start, in each of five pairs.*
-# The mean fall, {glue:text}`cka-falls:.3f`, has an interval that includes 0.
+# The mean fall is {glue:text}`cka-falls:.3f`; with five pairs its 95 % interval includes 0.
 # A stitch starts at least squares and is trained to give model 2's answers,
 # for thirty epochs of all images, flipped and shifted.
 # The first epoch brings {glue:text}`at-once-low:.0f` to {glue:text}`at-once-high:.0f` % of the gain;
@@ -213,14 +213,15 @@ clouds(X, ignored, hidden, label)
 # and accuracy gains {glue:text}`short-gained-low:.1f` to {glue:text}`short-gained-high:.1f` points:
 # 400 steps for the labels, of 5,000 images that are not augmented.
 # Why the two differ is open.
-# It is not the number of steps alone: before the ReLU CKA falls by more than 0.01 in the first 390 steps of two pairs.
+# The number of steps alone does not explain it: before the ReLU, in two pairs, CKA falls by more than 0.01
+# in one epoch, of 390 steps.
 
 # %% tags=["remove-input"] figure="fig-along"
 story.along()
 
 # %% [markdown]
 # $AM$ moves away from $B$ in each of five pairs {cite}`csiszarik2021`.
-# On the images that it was fitted to, least squares is the nearest stitch; the curve is of other images.
+# Least squares is nearest on the images that it was fitted to; the curve is of other images.
 # A part of the gain is variance that least squares loses before a ReLU and training restores ({doc}`03b_matching`).
 # Why moving away helps beyond that is open.
 #

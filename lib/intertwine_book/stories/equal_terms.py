@@ -74,7 +74,7 @@ def penalties() -> Figure:
     figure.axes[1].tick_params(labelbottom=True)  # nothing is below it
     for family, rows in printed().query("stitch in @MAP_FAMILIES").groupby("stitch"):
         figure.axes[0].plot(rows["layer"], rows["penalty"], "o", mfc="none", color=KIND_COLOURS[family])
-    figure.axes[0].plot([14] * len(by_sgd()), by_sgd(), "x", color=KIND_COLOURS["rank 4"], mew=1.8)
+    figure.axes[0].plot([14.7] * len(by_sgd()), by_sgd(), "x", color=KIND_COLOURS["rank 4"], mew=1.8)
     return figure
 
 
