@@ -19,8 +19,8 @@ from intertwine_book.results import Run
 def write(run: Run, pairs: Sequence[tuple[nn.Module, nn.Module]], uses: Sequence[str]) -> None:
     """Compute and write figure_4, the indices after every epoch, and experiment_3, their start and end.
 
-    A stitch before the ReLU is trained as long as `longer_epochs` says, to give the answers of model 2.
-    The parameters beside the tables are those of these stitches.
+    A stitch before the ReLU is trained as long as `longer_epochs` says, to give the answers of model 2; in
+    figure_4_after one that is behind it. The parameters beside the tables are those of these stitches.
 
     Args:
         uses: the names of the parameters that decide on the networks.
@@ -35,16 +35,15 @@ def write(run: Run, pairs: Sequence[tuple[nn.Module, nn.Module]], uses: Sequence
     sets: dict[str, Any] = {"train": train, "test": test, "fit_images": len(train)}
     uses = [*uses, "layer", "stitch_epochs"]
 
-    @run.table(
-        cases=[
-            {"pair": k, "layer": cuts(couple[1], [given["layer"]])[0], "couple": couple}
-            for k, couple in enumerate(pairs)
-        ],
-        uses=uses,
-        data=train,
-    )
-    def figure_4(pair: int, layer: str, couple: tuple[nn.Module, nn.Module]) -> pd.DataFrame:
+    def curves(pair: int, layer: str, couple: tuple[nn.Module, nn.Module]) -> pd.DataFrame:
         place = Junction(*couple, layer, **sets, dtype="float32", device=run.device)
         return along(place, recipe, from_products, seed=run.seed + pair)
 
-    run.write(uses=uses, data=train, experiment_3=start_and_end(figure_4))
+    for name, after in {"figure_4": False, "figure_4_after": True}.items():
+        cases = [
+            {"pair": k, "layer": cuts(couple[1], [given["layer"]], after=after)[0], "couple": couple}
+            for k, couple in enumerate(pairs)
+        ]
+        table = run.table(cases=cases, uses=uses, data=train, name=name)(curves)
+        if not after:
+            run.write(uses=uses, data=train, experiment_3=start_and_end(table))
