@@ -32,9 +32,9 @@
 # *Does a high index say that the second network can work with what it gets?*
 # {cite}`csiszarik2021` answer no.
 # They published networks called Tiny-10, with eight convolutions of 16 to 64 channels, trained on CIFAR-10.
-# {numref}`fig-no-relation` shows every recorded stitch at layer 3 of these networks.
+# {numref}`fig-no-relation` shows every recorded stitch behind the ReLU of layer 3 of these networks.
 # Five networks classify {glue:text}`own:.0f` % of our test images correctly, on average.
-# Layer $k$ is cut *after* the ReLU of the $k$-th convolution.
+# Layer $k$ is cut *after* the ReLU of the $k$-th convolution, but in Experiment 3.
 # ({doc}`03b_matching` cuts the same networks *before* that ReLU, so its numbers at a layer are others.)
 
 # %% tags=["hide-input"]

@@ -99,7 +99,7 @@ def facts() -> dict[str, float]:
         **{f"{name}-{layer}": loss for name, at in drawn.items() for layer, loss in at.items()},
         **{"adam-32": others["G_ReLU, Adam"].mean(), "adam-slow": others["G_ReLU, Adam, rate 0.0001"].mean()},
         "batches-128": others["G_ReLU, batches of 128"].mean(),
-        **span(**{"own-four": slow, "ahead-own": (slow - relaxed_14).dropna()}),
+        **span(**{"own-four": slow, "ahead-own": slow - relaxed_14}),
         "own-four": slow.mean(),
         "ours-four": wide["random", "rank 4"].loc[14],
         "printed-four": all_printed["rank 4"].loc[14],

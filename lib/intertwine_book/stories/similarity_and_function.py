@@ -31,7 +31,7 @@ INDEX_TITLES = {
 
 
 def stitches() -> pd.DataFrame:
-    """Every recorded stitch at layer 3: columns way, cka and accuracy."""
+    """Every recorded stitch behind the ReLU of layer 3: columns way, cka and accuracy."""
     groups = {"orthogonal": "orthogonal", "G_ReLU": "elements of $G_{ReLU}$"}
     tables = [record("section_6_4").rename(columns={"group": "way"}).replace({"way": groups})]
     tables.append(last().query("weight > 0").assign(way="trained to lower CKA"))
