@@ -408,7 +408,7 @@ restricted.low_rank()
 #
 # Coordinate descent minimises it one row of $M$ at a time.
 # With the other rows fixed, the best row has a formula:
-# move every entry of `rest` to 0 by α, or until it is there, and divide by `AA[i, i]`.
+# move every entry of `rest` towards 0 by α, at most to 0, and divide by `AA[i, i]`.
 
 
 # %%
