@@ -422,7 +422,8 @@ story.imbalance()
 # In the run of this page the squared norm begins at {glue:text}`excess-start:.2f` times the smallest of its orbit.
 # It ends at {glue:text}`excess-none:.2f` times without decay: the weights grow, and the imbalance does not.
 # With the strongest decay it ends at {glue:text}`excess-most:.2f` times.
-# The run is short: by {eq}`eq-decay` the imbalance falls by a factor $e$ in a time of $1/(2\lambda)$.
+# By {eq}`eq-decay` the imbalance falls by a factor $e$ in a time of $1/(2\lambda)$, which is
+# {glue:text}`excess-fold:.0f` for the strongest; the run stops at a time of {glue:text}`excess-time:.0f`.
 #
 # (sec-teleport)=
 # ## Teleportation: move along the orbit, then train on
@@ -696,7 +697,7 @@ mean_curves(rows, "step", "change", "optimiser", **axes)
 # ## Summary
 #
 # - The loss is constant on an orbit; gradient, Hessian and norm are not.
-#   The signs of the Hessian's eigenvalues and the relative sharpness are constant, too.
+#   So are the signs of the Hessian's eigenvalues, and under scalings, signs and permutations the relative sharpness.
 # - Gradient flow conserves one quantity for each one-parameter group with symmetric generator.
 #   Steps of finite size let it drift, and weight decay λ makes it fall as $e^{-2\lambda t}$.
 # - At the two smaller of four learning rates a network moved to a larger gradient trains faster;

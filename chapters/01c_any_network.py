@@ -449,7 +449,7 @@ story.public()
 # *The rank of a Jacobian bounds every continuous symmetry, also those that nobody looked for.*
 # Let $J$ be the Jacobian of the outputs, on many inputs, with respect to the $P$ parameters.
 # Its rank is the *functional dimension* of the network at these weights {cite}`grigsby2025`.
-# A continuous change of the weights that keeps the outputs stays in the kernel of $J$, so
+# The velocity of a smooth change of the weights that keeps the outputs lies in the kernel of $J$, so
 #
 # $$\text{dimension of the orbit} \le P - \operatorname{rank} J.$$ (eq-functional)
 #

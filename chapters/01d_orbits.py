@@ -100,7 +100,7 @@ story.rounding()
 # In {eq}`eq-round` $\lVert\operatorname{round}_b(y) - y\rVert_2 \le \frac{\sqrt n}2 s$.
 # An orthogonal matrix keeps $\lVert y\rVert_2$,
 # while $\lVert y\rVert_\infty$ may lie anywhere from $\lVert y\rVert_2/\sqrt n$ to $\lVert y\rVert_2$.
-# So among weights with one function the bound varies by a factor of up to $\sqrt n$.
+# So among the images of one $y$ under orthogonal matrices the bound varies by a factor of up to $\sqrt n$.
 # Halving the step costs about one bit, so this is about $\tfrac12\log_2 n$ bits.
 # Let $H$ be orthogonal with entries $\pm1/\sqrt n$, and $D$ diagonal with random signs.
 # Then $\lVert HDy\rVert_\infty \le \lVert y\rVert_2\sqrt{2\ln(4n)/n}$ with probability at least ½.

@@ -286,8 +286,8 @@ matrix_slider(softer, temperatures, label="temperature", name="sinkhorn")
 #
 # $$
 # \begin{aligned}
-# \psi &= \operatorname{diag}(e^{s})\,P_0(T),\\
-# \frac{\partial \psi}{\partial T} &:= \operatorname{diag}(e^{s})\,\frac{\partial P_\tau(T)}{\partial T}.
+# \psi &= \operatorname{diag}(s)\,P_0(T),\\
+# \frac{\partial \psi}{\partial T} &:= \operatorname{diag}(s)\,\frac{\partial P_\tau(T)}{\partial T}.
 # \end{aligned}
 # $$ (eq-straight-through)
 
@@ -303,7 +303,8 @@ def element(scores, log_scales, temperature):
 
 
 # %% [markdown]
-# Scores start at the cosines and scales at {eq}`eq-assignment`; the temperature falls from 0.3 to 0.03.
+# Scores start at the cosines and scales, by their logarithms, at {eq}`eq-assignment`;
+# the temperature falls from 0.3 to 0.03.
 # A hundred steps are enough here:
 
 # %%
@@ -527,10 +528,10 @@ for name, network in {"frozen": stitched, "re-estimated": ours}.items():
 # Now look for an element of the *whole* group that brings one network close to another.
 # If the two differed by a symmetry alone, the matched networks would be equal.
 # Ask for less: that the line between them has good networks on it.
-# Let $a(t)$ be the accuracy of the network with weights $(1-t)W_1 + tW_2$.
+# Let $\mathrm{Acc}(t)$ be the accuracy of the network with weights $(1-t)W_1 + tW_2$.
 # The *barrier* is the largest drop below the straight line between the accuracies at the ends,
 #
-# $$\max_{0\le t\le1}\ (1-t)\,a(0) + t\,a(1) - a(t),$$ (eq-barrier)
+# $$\max_{0\le t\le1}\ (1-t)\,\mathrm{Acc}(0) + t\,\mathrm{Acc}(1) - \mathrm{Acc}(t),$$ (eq-barrier)
 #
 # in points; *lower is better*; recorded at five points, $t = 0, \frac14, \frac12, \frac34, 1$.
 # Averaging two networks shrinks the variance of their activations, so batch norm matters once more.

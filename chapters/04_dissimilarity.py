@@ -449,7 +449,7 @@ marks
 # (sec-lemma-5-5)=
 # ## Two lemmas on the max kernel
 #
-# A kernel is *positive semi-definite* if its values are dot products $\varphi(x)\cdot\varphi(y)$ of some vectors.
+# A kernel is *positive semi-definite* if its values are dot products $v_x\cdot v_y$ of some vectors.
 #
 # :::{prf:lemma} {cite}`godfrey2022`, Lemma 5.5 (as printed)
 # :label: lem-positive

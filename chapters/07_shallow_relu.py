@@ -136,7 +136,8 @@ draw.neuron_rays(drawings.neurons(steps))
 # (3) Delete neurons with $\lambda_i = 0$.
 # The deleted neurons are the paper's *0-factors*.
 # The result is the *reduction*; a network to which no step applies is *reduced*.
-# Scale the remaining rows to a fixed norm, $\lambda$ inversely, and sort them: this is the *minimal form*.
+# Scale the remaining rows to a fixed norm, $\lambda$ inversely, and sort them: this is the *minimal form*
+# (in the paper and in the library filled up with zero neurons to the old width).
 # Reduced networks that differ by $H_n$ have the same one.
 # Two reduced networks of one function can have different minimal forms, for example the two of {eq}`eq-hidden`.
 # :::
@@ -265,9 +266,9 @@ assert canonical(p)[1] == tuple(shallow.canonical_form(p).L[0])
 # %% [markdown]
 # The form of the two networks is $\frac12(|x| + |y| + |x + y - 1| + 1)$.
 # It contains no sides, so flips leave it as it is.
-# In floats two hyperplanes count as one if their $(w, b)$, scaled to norm 1, agree to $10^{-9}$ up to sign,
-# and an answer may also be *undecided*.
-# After a change of one output weight of a trained network by $10^{-8}$ of itself,
+# In floats two hyperplanes count as one if their $(w, b)$, scaled to norm 1, agree up to sign to $10^{-9}$
+# ($10^{-6}$ between two float32 modules), and an answer may also be *undecided*.
+# When the one output weight that we tried, of a trained network in float64, changes by $10^{-8}$ of itself,
 # `same_function` answers *different* and gives an input; after $10^{-10}$, below the tolerance,
 # it answers *equal*.
 #
@@ -734,7 +735,7 @@ story.statements()
 # ::::{solution} ex-three-not-enough
 # :class: dropdown
 # Two neurons bend at $x = 0$ and $y = 0$: with sides $s_1, s_2 = \pm1$ their affine part is $s_1x + s_2y$.
-# A third neuron may bend at no new line, so it shares one of the two, say $x = 0$;
+# A third neuron that does not bend adds a constant; one that bends shares one of the two lines, say $x = 0$;
 # then the coefficient of $x$ is free and that of $y$ is $\pm1\ne\frac3{10}$.
 # At $y=0$ likewise, as $\frac12\ne\pm1$.
 # ::::

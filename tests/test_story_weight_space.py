@@ -80,9 +80,11 @@ def test_gradient_descent_with_weight_decay_follows_the_theorem():
 
 def test_a_page_says_of_its_own_run_how_far_the_squared_norm_is_from_the_smallest():
     decay = pd.DataFrame({"weight_decay": [0.0, 0.0, 0.1, 0.1], "excess": [2.0, 1.5, 2.0, 1.2]})
+    decay["time"] = [0.0, 2.0, 0.0, 2.0]
     teleport = pd.DataFrame({"step": 10, "rate": 0.3, "reach": [1.0, 4.0], "loss": [2.0, 1.0]})
     told = story.facts_of({"decay": decay, "teleport": teleport})
     assert (told["excess-start"], told["excess-none"], told["excess-most"]) == (2.0, 1.5, 1.2)
+    assert (told["excess-fold"], told["excess-time"]) == (5.0, 2.0)
     assert (told["live-plain"], told["live-moved"]) == (2.0, 1.0)
 
 

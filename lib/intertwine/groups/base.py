@@ -154,8 +154,8 @@ class MatrixGroup(ABC):
             tensor([[ 0., -1.],
                     [ 1.,  0.]])
 
-        Where X and Y leave more than the sign of one direction open, the identity matrix; where they leave a
-        sign open, that which is nearer to it.
+        Where X and Y leave more than the sign of one direction open, the identity matrix, and of a monomial
+        group scalars of 1; where they leave a sign open, that which is nearer to it.
         """
         return self._best(self._rows(X), self._rows(Y)).to(X)
 
@@ -170,7 +170,7 @@ class MatrixGroup(ABC):
             >>> torch.allclose(one, other)
             True
 
-        The identity matrix where W does not determine an element.
+        The identity matrix where W does not determine an element; of a monomial group, scalars of 1 there.
         """
         return self._normal(self._rows(W)).to(W)
 

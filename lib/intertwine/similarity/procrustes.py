@@ -90,7 +90,8 @@ def grelu_procrustes(
     paper's (i); for features ≥ 0 it is then at least 1 − 1/√2, about 0.293: compare it with a null.
 
     Args:
-        X, Y, spatial: as in `cca`; the paper has "samples". Where widths differ, d is the mean of the two.
+        X, Y, spatial: as in `cca`; the paper has "samples". Where widths differ, each is
+            divided by the root of its own.
         corrected: centre the columns first, and leave out columns of norm 0; False is the definition as
             printed, which takes no such columns.
     """

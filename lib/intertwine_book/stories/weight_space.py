@@ -189,12 +189,15 @@ def _of_statements() -> dict[str, float]:
 def facts_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, float]:
     """What sentences say of a run's own tables; changes in percent."""
     excess = tables["decay"].groupby("weight_decay")["excess"]
+    strongest = tables["decay"].iloc[-1]
     ten = tables["teleport"].query("step == 10")
     ten = ten[ten["rate"] == ten["rate"].iloc[0]].groupby("reach")["loss"].mean()
     return {
         "excess-start": excess.first().iloc[0],
         "excess-none": excess.last().iloc[0],
         "excess-most": excess.last().iloc[-1],
+        "excess-time": strongest["time"],
+        "excess-fold": 0.5 / strongest["weight_decay"],
         "live-moved": ten[4.0],
         "live-plain": ten[1.0],
     }
