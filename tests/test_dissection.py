@@ -309,3 +309,15 @@ def test_planes_are_of_square_tensors():
         rotation_planes(torch.eye(3)[:2])
     with pytest.raises(TypeError, match=r"a tensor, was given ndarray: use torch\.as_tensor"):
         rotation_planes(np.eye(2))
+
+
+def test_equal_areas_are_as_exact_for_units_in_float64():
+    maps, masks = draw(6, 3, 4, (1, 1), (6, 6), 0)  # one number a map: 36 equal pixels
+    one, other = (dissect(units, masks, quantile=0.1, equal_area=True) for units in (maps, maps.double()))
+    assert torch.equal(one.selected, other.selected) and (one.selected <= 0.1 * one.pixels).all()
+
+
+def test_units_are_floats():
+    _, masks = draw(6, 3, 4, (4, 4), (6, 6), 0)
+    with pytest.raises(ValueError, match=r"Expected maps of floats, was given torch.int64: use .float\(\)"):
+        dissect(lambda: [torch.randint(9, (6, 3, 4, 4))], masks, quantile=0.2)

@@ -10,6 +10,7 @@ from helpers import generator, normal64
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
+from torch.nn.utils import prune
 
 from intertwine import genni
 from intertwine.genni import Problem
@@ -383,3 +384,22 @@ def test_no_plane_has_more_dimensions_than_there_are_parameters():
     problem = Problem(models.fcn(), lambda x: x.relu(), torch.randn(20, 1))
     with pytest.raises(ValueError, match="m of at most 4, for the network has 4 parameters, was given 5"):
         genni.search(problem, m=5, seed=0)
+
+
+def test_pruned_weights_count_as_they_act_and_shared_ones_once():
+    net, x = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2)).double(), normal64(100, 4)
+    prune.custom_from_mask(
+        net[0], "weight", torch.tensor([1, 0, 1, 0, 0, 1, 0, 1, 1, 1, 0, 0, 0, 0, 1, 1]).view(4, 4)
+    )
+    theta = genni.parameter_vector(net)
+    torch.testing.assert_close(genni.outputs(net, theta[None], x)[0], net(x))
+    assert genni.functional_dimension(net, theta, x).rank == len(theta) - 8
+    tied = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4)).double()
+    tied[2].weight = tied[0].weight
+    torch.testing.assert_close(genni.outputs(tied, genni.parameter_vector(tied)[None], x)[0], tied(x))
+
+
+def test_the_functional_dimension_of_an_embedding_has_tokens_for_inputs():
+    net = nn.Sequential(nn.Embedding(5, 1), nn.Linear(1, 2, bias=False))
+    found = genni.functional_dimension(net, genni.parameter_vector(net), torch.arange(5))
+    assert found.rank == 5 + 2 - 1  # the dimension of matrices (5, 2) of rank 1

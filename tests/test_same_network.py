@@ -1,5 +1,7 @@
 """Two checkpoints are one network up to symmetry exactly where an element was acted with."""
 
+import copy
+
 import pytest
 import torch
 from helpers import generator
@@ -102,3 +104,33 @@ def test_only_the_outputs_that_are_named_have_to_stay():
     one, other = WithFeatures(net).eval(), WithFeatures(moved).eval()
     assert same_network(one, other, INPUTS, outputs="logits").same
     assert same_network(one, other, INPUTS).same is False
+
+
+def perceptron(*activations: nn.Module) -> nn.Module:
+    torch.manual_seed(0)
+    one, two = activations
+    return nn.Sequential(nn.Linear(3, 4), one, nn.Linear(4, 5), two, nn.Linear(5, 2)).eval()
+
+
+def test_networks_of_equal_weights_and_other_steps_are_not_the_same():
+    net, other = perceptron(nn.ReLU(), nn.ReLU()), perceptron(nn.ReLU(), nn.Tanh())
+    answer = same_network(net, other, torch.randn(50, 3, generator=generator(0)))
+    assert answer.same is False and "their weights agree" in answer.reason
+
+
+def test_a_large_weight_hides_no_change_of_a_small_one():
+    net = perceptron(nn.Tanh(), nn.Tanh())
+    net[0].weight.data[0] *= 1e5
+    other = copy.deepcopy(net)
+    other[0].weight.data[1:] += 0.3
+    assert same_network(net, other, torch.randn(50, 3, generator=generator(0))).same is False
+
+
+def test_a_compiled_network_is_the_one_that_it_was_made_from():
+    net = perceptron(nn.ReLU(), nn.ReLU())
+    assert same_network(torch.compile(net), net, torch.randn(50, 3, generator=generator(0))).same
+
+
+def test_shallow_networks_may_be_in_bfloat16():
+    net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).bfloat16().eval()
+    assert same_network(net, copy.deepcopy(net), torch.randn(5, 3).bfloat16()).same

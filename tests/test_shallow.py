@@ -569,3 +569,12 @@ def test_odd_slopes(activation, slope):
         assert (
             found == pytest.approx(slope, abs=1e-9) and change < 1e-8
         )  # softplus is rounded to linear from 20 on
+
+
+@given(SEEDS)
+@settings(max_examples=20, deadline=None)
+def test_the_difference_of_a_network_with_itself_needs_no_neuron(seed):
+    rng = np.random.default_rng(seed)
+    p = ShallowReLU(rng.normal(size=(4, 3)), rng.normal(size=4), rng.normal(size=(3, 4)), np.zeros(3))
+    small = shallow.compress(shallow.difference(p, p))
+    assert (small.network.n, small.lower_bound, small.optimal) == (0, 0, True)

@@ -406,3 +406,44 @@ def test_a_stitch_of_signals_maps_channels():
         torch.testing.assert_close(stitched(signals), network(signals), atol=1e-4, rtol=1e-4)
     with pytest.raises(ValueError, match=r"Expected train= for layer '1', which follows Conv1d"):
         stitch(network, moved, at="1", kind=matrix)
+
+
+class Overwritten(nn.Module):
+    """A shortcut that is added in place, by a step whose result nobody takes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem, self.a, self.head = nn.Linear(3, 4), nn.Linear(4, 4), nn.Linear(4, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = self.stem(x)
+        y = self.a(h)
+        y.add_(h)
+        return self.head(y)
+
+
+class Passed(nn.Module):
+    """Of one feature, with a shortcut past the first layer, and a check that torch.fx cannot trace."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b, self.c = nn.Linear(1, 4), nn.Linear(4, 2), nn.Linear(1, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        assert x.isfinite().all()
+        return self.b(self.a(x).relu()) + self.c(x)
+
+
+def test_a_step_in_place_whose_result_nobody_takes_is_not_lost():
+    net, x = Overwritten().eval(), normal(50, 3)
+    with pytest.raises(ValueError, match=r"Expected a use of what add_ returns, found none"):
+        split(net, "stem")
+    train = Dataset.of(x, torch.arange(50) % 2)
+    itself = stitch(net, net, at="stem", kind="identity", train=train, device="cpu")
+    torch.testing.assert_close(itself(x), net(x))
+
+
+def test_hooks_see_a_shortcut_past_the_cut_also_where_inputs_have_one_feature():
+    train = Dataset.of(normal(50, 1), torch.arange(50) % 2)
+    with pytest.raises(ValueError, match=r"Expected the output of 'a' alone to cross the cut"):
+        stitch(Passed().eval(), Passed().eval(), at="a", kind="identity", train=train, device="cpu")

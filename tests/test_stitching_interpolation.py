@@ -107,3 +107,25 @@ def test_lines_that_lie_together_are_told_apart_by_all_their_columns():
     with pytest.raises(ValueError, match=r"found 2 and 2 at \{'pair': 0\}: name in `by` .* batch_norm\."):
         barriers(lines, ["pair"])
     assert len(barriers(lines, ["pair", "batch_norm"])) == 2
+
+
+class Tied(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed, self.head = nn.Embedding(7, 4), nn.Linear(4, 7, bias=False)
+        self.head.weight = self.embed.weight
+
+
+def test_tied_and_complex_weights_lie_at_the_same_share_of_the_way():
+    kinds = Tied, lambda: nn.Linear(4, 7, dtype=torch.complex64)
+    for build in kinds:
+        a, b = build(), build()
+        for x, y, z in zip(*(n.parameters() for n in (a, b, between(a, b, 0.25))), strict=True):
+            torch.testing.assert_close(z, 0.75 * x + 0.25 * y)
+
+
+def test_networks_of_other_shapes_have_no_line_between_them():
+    with pytest.raises(
+        ValueError, match=r"Expected networks of the same shapes, was given 'weight' of shape"
+    ):
+        between(nn.Linear(3, 4, bias=False), nn.Linear(3, 1, bias=False), 0.5)

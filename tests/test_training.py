@@ -851,3 +851,13 @@ def test_common_mistakes_have_their_own_sentence(unchecked):
         with pytest.raises(kind, match=words) as error:
             use()
         assert "\n" not in str(error.value)
+
+
+def test_a_network_with_convolutions_of_volumes_trains_and_is_stitched():
+    layers = nn.Conv3d(1, 2, 3), nn.ReLU(), nn.AdaptiveAvgPool3d(1), nn.Flatten(), nn.Linear(2, 3)
+    data = Dataset.of(normal(12, 1, 4, 4, 4), torch.arange(12) % 3)
+    net = train(
+        nn.Sequential(*layers), data, Recipe(epochs=1, batch_size=4, lr=0.1), seed=0, device="cpu"
+    ).network
+    itself = stitch(net, net, at="1", kind="identity", train=data, device="cpu")
+    torch.testing.assert_close(itself(data.images), net(data.images))

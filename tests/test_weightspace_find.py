@@ -7,7 +7,7 @@ import pytest
 import torch
 import weightspace_models as zoo
 import yaml
-from helpers import generator
+from helpers import generator, normal64
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -382,3 +382,23 @@ def test_an_element_of_another_group_gets_one_sentence():
         verify(space, one, g | {"relu": g["1"]}, x)
     with pytest.raises(ValueError, match="Expected one element for 1, was given another as 0"):
         space.act(one, g | {0: g["1"]})
+
+
+class MeanGate(nn.Module):
+    """A gate by the mean over units: it keeps reflections that keep the mean, and not −1."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Linear(3, 4), nn.Linear(4, 2)
+
+    def forward(self, x):
+        h = self.a(x)
+        return self.b(h * h.mean(-1, keepdim=True).sigmoid())
+
+
+def test_a_gate_by_the_mean_is_no_layer_norm():
+    net, x = MeanGate().double().eval(), normal64(50, 3)
+    space = find_symmetries(net, x)
+    assert [each.group for each in space.spaces] == ["Σ_4"]
+    for seed in range(6):
+        torch.testing.assert_close(space.act(net, space.sample(generator(seed)))(x), net(x))

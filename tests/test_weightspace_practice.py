@@ -249,3 +249,57 @@ def test_the_module_that_broke_is_named():
     broken.gate.weight.data.copy_(model.gate.weight)  # a router that was left out
     found = equivalent(model, broken, x)
     assert not found and found.module == "gate"
+
+
+PRODUCTS = {
+    "matmul": torch.matmul,
+    "mm": torch.mm,
+    "transposed": lambda h, W: (W.T @ h.T).T,
+    "einsum": lambda h, W: torch.einsum("bi,ij->bj", h, W),
+    "bmm": lambda h, W: torch.bmm(h[None], W[None])[0],
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_whatever_the_product_what_reads_a_space_is_no_writer(name):
+    class Written(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.up, self.down = nn.Parameter(torch.randn(3, 4)), nn.Parameter(torch.randn(4, 2))
+
+        def forward(self, x):
+            return PRODUCTS[name]((x @ self.up).relu(), self.down)
+
+    (found,) = mappings(find_symmetries(Written().eval(), torch.randn(6, 3)))
+    sides = [[each.parameter for each in side] for side in (found.writers, found.readers)]
+    assert (found.kind, *sides) == ("scale", ["up"], ["down"])
+
+
+TOLD = {
+    "two": lambda y: (y, y),
+    "nan": lambda y: (y, (y - 9).log()),
+    "complex": lambda y: torch.complex(y, y),
+    "conjugate": lambda y: torch.complex(y, -y),
+    "masked": lambda y: y.masked_fill(torch.tensor([True, False]), -torch.inf),
+    "one": lambda y: (y,),
+}
+
+
+class Told(nn.Module):
+    """Outputs that are partly NaN, complex, or masked, of one layer."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.layer, self.kind = nn.Linear(3, 2), kind
+
+    def forward(self, x):
+        return TOLD[self.kind](self.layer(x))
+
+
+@pytest.mark.parametrize("kind", TOLD)
+def test_a_network_is_equivalent_to_itself_and_to_no_other_whatever_its_outputs_are(kind):
+    x = torch.randn(5, 3, generator=generator(0))
+    for other in TOLD:
+        found = equivalent(Told(kind).eval(), Told(other).eval(), x)
+        assert found.equal == (kind == other), (other, found)

@@ -149,3 +149,21 @@ def test_a_folded_model_is_a_copy():
     before = copy.deepcopy(model.state_dict())
     fold_biases(find_symmetries(model, x), model, x)
     assert all(x.equal(before[name]) for name, x in model.state_dict().items())
+
+
+def test_a_bias_that_noise_would_silence_stays():
+    years = torch.linspace(1950, 2020, 71)[:, None]
+    net = nn.Sequential(nn.Linear(1, 4), nn.Tanh(), nn.Linear(4, 1)).eval()
+    net[0].weight.data = torch.tensor([[0.03], [0.05], [-0.04], [0.1]])
+    net[0].bias.data = -1985 * net[0].weight.data[:, 0]
+    assert not fold_biases(find_symmetries(net, years), net, years).folded
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_no_bias_is_folded_that_a_small_or_empty_batch_cannot_see(n):
+    for seed in range(5):
+        torch.manual_seed(seed)
+        layers = nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2)
+        net, x = nn.Sequential(*layers).eval(), torch.randn(1, 3)
+        found = fold_biases(find_symmetries(net, x), net, x[:n])
+        torch.testing.assert_close(found.model(x), net(x))

@@ -4,11 +4,11 @@ from typing import Any, NamedTuple
 
 from torch import nn
 
-from intertwine.checks import check_model
 from intertwine.shallow import ShallowReLU, Symmetry, same_function
 from intertwine.weightspace import WeightSpace, equivalent, find_symmetries, match, relative_error
 from intertwine.weightspace.act.action import State
 from intertwine.weightspace.act.space import Element
+from intertwine.weightspace.trace.given import eager
 from intertwine.weightspace.trace.trace import Outputs
 
 
@@ -69,8 +69,7 @@ def same_network(
     See Also:
         `weightspace.equivalent` compares outputs alone, `weightspace.match` brings other networks close.
     """
-    for each in (one, other):
-        check_model(each)
+    one, other = eager(one), eager(other)
     if (shallow := _shallow(one, other)) is not None:
         return shallow
     shapes = [{name: tuple(x.shape) for name, x in model.state_dict().items()} for model in (one, other)]
@@ -80,10 +79,10 @@ def same_network(
     space = find_symmetries(one, inputs, outputs=outputs)
     found = match(space, one, other)
     unit = _first_unit(space, space.state(one), space.state(found.model), tolerance)
-    if unit is None:
-        return Sameness(True, "the element moves the second to the first", found.element)
-    apart = f"once matched, they first differ in {unit}"
     function = equivalent(one, other, inputs, outputs=outputs, tolerance=tolerance)
+    if unit is None and function.equal:
+        return Sameness(True, "the element moves the second to the first", found.element)
+    apart = f"once matched, they first differ in {unit}" if unit else "once matched, their weights agree"
     if not function.equal:
         return Sameness(False, f"outputs differ by {function.error:.2g}; {apart}")
     left = f", and match leaves open {', '.join(found.undetermined)}" if found.undetermined else ""
@@ -110,7 +109,8 @@ def _shallow(one: nn.Module, other: nn.Module) -> Sameness | None:
 def _first_unit(space: WeightSpace, one: State, other: State, tolerance: float) -> str | None:
     """The first tensor, and in it the first row, in which two states differ."""
     for k, x in one.items():
-        if x.is_floating_point() and x.numel() and relative_error(other[k], x) > tolerance:
+        numbers = x.is_floating_point() or x.is_complex()
+        if numbers and relative_error(other[k], x) > tolerance:
             rows = (other[k] - x).reshape(len(x) if x.ndim else 1, -1).abs().amax(1)
             unit = (rows > tolerance * (x.abs().max() or 1)).nonzero()[0].item()
             return f"unit {unit} of '{space.inference.run.names[k]}'"

@@ -186,6 +186,10 @@ def dissect_each(
                     f"Expected maps of units (n, units, h, w), was given {tuple(batch.shape)}: choose a "
                     f"layer that has maps."
                 )
+            if not batch.is_floating_point():
+                raise ValueError(f"Expected maps of floats, was given {batch.dtype}: use .float().")
+            if equal_area:
+                batch = batch.float()  # whose products with whole weights are exact
             if rotation is not None:
                 if len(rotation) != (k := batch.shape[1]):
                     raise ValueError(f"Expected a rotation of {k} units, was given one of {len(rotation)}.")

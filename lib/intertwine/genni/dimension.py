@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 from torch.func import jacrev
 
@@ -21,7 +21,7 @@ class FunctionalDimension(NamedTuple):
 
 
 def functional_dimension(
-    model: nn.Module, theta: Float[Tensor, " p"], inputs: Float[Tensor, "n ..."]
+    model: nn.Module, theta: Float[Tensor, " p"], inputs: Shaped[Tensor, "n ..."]
 ) -> FunctionalDimension:
     """The rank of the Jacobian of the outputs on all inputs with respect to the parameters, at θ.
 
@@ -37,8 +37,10 @@ def functional_dimension(
     number may bound the rank. All is computed in float64.
     """
     check_points(model, theta[None], inputs)
-    x = inputs.double()
-    jacobian = jacrev(lambda at: outputs(model, at[None], x)[0].flatten(), chunk_size=256)(theta.to(x))
+    x = inputs.double() if inputs.is_floating_point() else inputs  # or tokens
+    jacobian = jacrev(lambda at: outputs(model, at[None], x)[0].flatten(), chunk_size=256)(
+        theta.to(x.device, torch.float64)
+    )
     values = torch.linalg.svdvals(jacobian)
     rank = int((values > 1e-6 * values[0]).sum())
     return FunctionalDimension(rank, len(theta) - rank, values)

@@ -1,10 +1,11 @@
 """A network as a function of its parameters: one vector θ of them, in the order of `parameters()`."""
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from intertwine.chains import is_chain
 from intertwine.checks import check_tensor
 
 _NAMES = """CELU ELU GELU Hardsigmoid Hardswish Hardtanh Identity LeakyReLU Mish ReLU SELU SiLU Sigmoid
@@ -19,7 +20,7 @@ def parameter_vector(model: nn.Module) -> Float[Tensor, " p"]:
 
 
 def outputs(
-    model: nn.Module, points: Float[Tensor, "k p"], inputs: Float[Tensor, "n ..."]
+    model: nn.Module, points: Float[Tensor, "k p"], inputs: Shaped[Tensor, "n ..."]
 ) -> Float[Tensor, "k n ..."]:
     """The network's outputs with each of k parameter vectors; differentiable.
 
@@ -63,7 +64,7 @@ def call(model: nn.Module, theta: Float[Tensor, " p"], x: Tensor) -> Tensor:
     return functional_call(model, state | by_name(model, theta), (x,), tie_weights=False)
 
 
-def check_points(model: nn.Module, points: Float[Tensor, "k p"], inputs: Float[Tensor, "n ..."]) -> None:
+def check_points(model: nn.Module, points: Float[Tensor, "k p"], inputs: Shaped[Tensor, "n ..."]) -> None:
     """Raise a ValueError for networks that are random, and for points of another length."""
     for given in (points, inputs):
         check_tensor(given)
@@ -81,10 +82,13 @@ def check_points(model: nn.Module, points: Float[Tensor, "k p"], inputs: Float[T
 
 def is_perceptron(model: nn.Module, inputs: Tensor) -> bool:
     """Whether `perceptron` evaluates it: a chain of linear layers and elementwise activations."""
-    layers = list(model) if isinstance(model, nn.Sequential) else [model]
-    linear = all(type(layer) is nn.Linear or type(layer) in ELEMENTWISE for layer in layers)
-    once = len(set(map(id, layers))) == len(layers)
-    return linear and once and inputs.ndim == 2 and any(type(layer) is nn.Linear for layer in layers)
+    layers = list(model) if is_chain(model) else [model]
+    affine = [layer for layer in layers if type(layer) is nn.Linear]
+    known = all(type(layer) is nn.Linear or type(layer) in ELEMENTWISE for layer in layers)
+    hooked = any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
+    own = [p for layer in affine for p in (layer.weight, layer.bias) if p is not None]
+    plain = [*map(id, own)] == [*map(id, model.parameters())]  # neither pruned, normalised nor shared
+    return known and plain and not hooked and inputs.ndim == 2 and bool(affine)
 
 
 def perceptron(

@@ -57,7 +57,7 @@ class Monomial(MatrixGroup):
         return _matrix(columns, torch.where(scalars == 0, 1.0, scalars))
 
     def _normal(self, W: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
-        """One generic sum of each row gets size 1, and is positive, as far as scalars do it; another sorts."""
+        """A generic sum of each row gets size 1, and is positive, as far as scalars do it; another sorts."""
         # sums along two generic directions: the scalars come from the first, the order from the second
         sums = W @ generic(W.shape[1], 2)
         scalars = self.scalars.normal(sums[:, 0])

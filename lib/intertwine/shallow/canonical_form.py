@@ -107,7 +107,9 @@ def canonical_in(
     parts = invariants(p, found)
     bent = np.flatnonzero(~negligible(largest(parts.gamma), parts.gamma_size, tolerance))
     bent = bent[lexicographic(found.normals[bent])]
-    return CanonicalForm(found.normals[bent], parts.gamma[:, bent], parts.L, parts.e), bent
+    terms = half(np.abs(np.where(found.labels >= 0, p.V, 0)) @ np.abs(p.W))  # L sums these, with signs
+    L = np.where(negligible(parts.L, terms, tolerance), 0 * parts.L, parts.L)
+    return CanonicalForm(found.normals[bent], parts.gamma[:, bent], L, parts.e), bent
 
 
 def lexicographic(rows: Shaped[np.ndarray, "n d"]) -> Int[np.ndarray, " n"]:

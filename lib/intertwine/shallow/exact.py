@@ -28,7 +28,8 @@ def numbers(values: Any, name: str = "numbers") -> Numbers:
         (dtype('O'), dtype('float64'))
     """
     if hasattr(values, "detach"):  # a tensor, without importing torch
-        values = values.numpy(force=True).copy()
+        values = values.detach().cpu()
+        values = (values.double() if values.is_floating_point() else values).numpy().copy()
     array = np.asarray(values)
     if array.dtype.kind in "iu":
         return array.astype(object)

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Shaped
 from torch import Tensor, nn
 
+from intertwine.chains import is_chain
 from intertwine.groups import Activation, as_activation
 from intertwine.shallow.exact import TOLERANCE, Numbers, is_exact, numbers
 
@@ -166,6 +167,6 @@ def as_shallow(network: ShallowReLU | nn.Module) -> ShallowReLU:
 
 
 def _chain(module: nn.Module) -> list[nn.Module]:
-    if not isinstance(module, nn.Sequential):
+    if not is_chain(module):
         return [module]
     return [layer for child in module for layer in _chain(child)]

@@ -77,6 +77,8 @@ def by_hooks(model: nn.Module, layer: str, example: Tensor) -> tuple[nn.Module, 
     """
     front, back = Front(model, layer), Back(model, layer, example[:1])
     other = back.example.flatten(1).flip(1).view_as(back.example)  # another input of the model
+    if other.is_floating_point():  # as it may have one entry, or be the same both ways
+        other = other + torch.rand(other.shape, generator=torch.Generator().manual_seed(0)).to(other)
     calls: list[int] = []
     with evaluating(model), torch.no_grad():
         with lookup(model, [layer])[layer].register_forward_hook(lambda *_: calls.append(1)):

@@ -26,10 +26,15 @@ def between(model1: nn.Module, model2: nn.Module, fraction: float) -> nn.Module:
     The models, of the same shapes, are not changed; t is the `fraction` of the way from model 1 to model 2.
     """
     network = copy.deepcopy(model1)
-    others = model2.state_dict()
+    first, others = model1.state_dict(), model2.state_dict()
     for name, x in network.state_dict().items():
-        if x.is_floating_point():
-            x.copy_(torch.lerp(x, others[name], fraction))
+        if name not in others or others[name].shape != x.shape:
+            raise ValueError(
+                f"Expected networks of the same shapes, was given {name!r} of shape {tuple(x.shape)} in the "
+                f"first alone: build both alike."
+            )
+        if x.is_floating_point() or x.is_complex():  # from `first`, as tied weights have two names
+            x.copy_(torch.lerp(first[name], others[name].to(x), fraction))
     return network
 
 

@@ -90,7 +90,7 @@ class Junction:
         *fronts, back, self.widths = cut(model1, model2, at, example, shortcut=shortcut)
         """Channels of layer 1 and of layer 2."""
         for part in (*fronts, back):
-            part.requires_grad_(False).to(self.device).to(memory_format=torch.channels_last).eval()
+            devices.channels_last(part.requires_grad_(False).to(self.device)).eval()
         (self.front, self.front2), self.back = fronts, back
         self.model2 = nn.Sequential(self.front2, back)
         self.shortcut, self.dtype = shortcut, devices.precision(self.model2, self.device, dtype)

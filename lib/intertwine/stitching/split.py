@@ -6,6 +6,7 @@ from operator import getitem
 
 from torch import fx, nn
 
+from intertwine.chains import is_chain
 from intertwine.features import lookup
 
 
@@ -36,10 +37,12 @@ def split(model: nn.Module, layer: str, *, shortcuts: bool = False) -> tuple[nn.
             first, and back takes it.
     """
     lookup(model, [layer])
-    if isinstance(model, nn.Sequential) and layer in model._modules:
+    if is_chain(model) and layer in model._modules:
         end = list(model._modules).index(layer) + 1
         return model[:end], model[end:]
     graph = _traced(model, layer)
+    if lost := [str(node) for node in graph.nodes if not node.users and _in_place(model, node)]:
+        raise Untraceable(f"Expected a use of what {lost[0]} returns, found none: write y = y.add_(x), say.")
     calls = [node for node in graph.nodes if node.op == "call_module" and node.target == layer]
     if len(calls) != 1:
         times = "not called" if not calls else f"called {len(calls)} times"
@@ -80,6 +83,15 @@ def _traced(model: nn.Module, layer: str) -> fx.Graph:
             f"Expected a model that torch.fx can trace, {type(model).__name__} is not one: {reason}. Write "
             f"it as nn.Sequential, or give train=."
         ) from error
+
+
+def _in_place(model: nn.Module, node: fx.Node) -> bool:
+    """Whether the step changes what it is given, which a graph does not show."""
+    if node.op == "call_module":
+        return bool(getattr(model.get_submodule(str(node.target)), "inplace", False))
+    name = getattr(node.target, "__name__", str(node.target))
+    changes = name.endswith("_") and not name.endswith("__")
+    return node.op.startswith("call") and (changes or bool(node.kwargs.get("inplace")))
 
 
 def _reached(start: Iterable[fx.Node], stop: Iterable[fx.Node] = (), *, back: bool = False) -> set[fx.Node]:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from intertwine import devices, files
+from intertwine.chains import is_chain
 from intertwine.data import Dataset
 from intertwine.data.dataset import check_dataset, tensor_digest
 from intertwine.training import store
@@ -93,7 +94,7 @@ def train(
             check_dataset(dataset)
             check_data(network, dataset.images, dataset.labels, least=2)
     chosen = devices.pick(device)
-    before, network = network, copy.deepcopy(network).to(chosen).to(memory_format=torch.channels_last)
+    before, network = network, devices.channels_last(copy.deepcopy(network).to(chosen))
     front, back = _parts(network, freeze)
     if chosen.type == "cpu":
         torch.empty(31 << 20, dtype=torch.uint8)  # glibc then keeps freed memory: no page faults, 20 % faster
@@ -141,8 +142,7 @@ def pooled_first(network: nn.Module) -> nn.Module:
     ReLU is nondecreasing, so it commutes with maxima; outputs and gradients agree bit for bit. Other networks
     than plain chains are returned as they are.
     """
-    plain = type(network).forward is nn.Sequential.forward or getattr(network, "is_chain", False)
-    if not isinstance(network, nn.Sequential) or not plain or network._forward_hooks:
+    if not is_chain(network) or network._forward_hooks:
         return network
     layers = list(network)
     for k, (one, two) in enumerate(pairwise(layers)):
@@ -155,8 +155,8 @@ def _parts(network: nn.Module, freeze: str | None) -> tuple[nn.Module, nn.Module
     """The layers of a chain up to the frozen one, and the rest."""
     if freeze is None:
         return nn.Sequential(), network
-    names = [name for name, _ in network.named_children()] if isinstance(network, nn.Sequential) else []
-    if freeze not in names or not isinstance(network, nn.Sequential):
+    names = [name for name, _ in network.named_children()] if is_chain(network) else []
+    if freeze not in names or not is_chain(network):
         known = f"one of its layers {', '.join(names)}" if names else "a layer of a torch.nn.Sequential"
         raise ValueError(
             f"Expected to freeze {known}, was given {freeze!r}: to freeze other parameters, set their "

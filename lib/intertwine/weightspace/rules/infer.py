@@ -76,6 +76,13 @@ class Inference(Ties):
         if axis is not None:
             self.read.add((index, axis))
 
+    def is_weight(self, x: Ref) -> bool:
+        """Whether it is a parameter, or a part of one."""
+        index = x.index
+        while index in self.views:
+            index = self.views[index][0]
+        return index in self.trainable
+
 
 def infer(run: Run, trainable: set[int], ordered: Collection[int] = ()) -> Inference:
     """Follow the run, and collect the constraints of its operations.

@@ -11,6 +11,7 @@ from intertwine.weightspace.trace.run import Call
 REST = "ABCDEFGHIJKLMNOP"  # the letters of ...
 EQUATIONS = {
     "mm": "ik,kj->ij",
+    "spmm": "ik,kj->ij",  # as torch.mm calls itself
     "bmm": "bik,bkj->bij",
     "mv": "ik,k->i",
     "dot": "k,k->",
@@ -63,7 +64,10 @@ def linear(state: Inference, call: Call) -> Label:
 def matmul(state: Inference, call: Call) -> Label:
     a = bind(call, "input other")
     x, y = (a["other"], a["input"]) if call.name == "__rmatmul__" else (a["input"], a["other"])
-    state.reads(y, max(0, len(state.shape(y)) - 2))
+    if state.is_weight(x) and not state.is_weight(y):
+        state.reads(x, len(state.shape(x)) - 1)
+    else:
+        state.reads(y, max(0, len(state.shape(y)) - 2))
     return products(state, state.of(x), state.of(y))
 
 
@@ -88,7 +92,7 @@ def grouped_mm(state: Inference, call: Call) -> Label:
     return products(state, rows, weight[1:])
 
 
-@rule("mm bmm mv dot vdot outer einsum")
+@rule("mm spmm bmm mv dot vdot outer einsum")
 def einsum(state: Inference, call: Call) -> Label:
     values: Any = call.args if call.name in EQUATIONS else call.args[1:]
     values = values[0] if len(values) == 1 and isinstance(values[0], tuple | list) else values
@@ -103,6 +107,12 @@ def einsum(state: Inference, call: Call) -> Label:
         out = "..." * ("..." in left) + "".join(once)
     names = [n.replace("...", REST[len(REST) - k :]) for n, k in zip(names, more, strict=True)]
     out = out.replace("...", REST[len(REST) - max(more) :])
+    first = all(map(state.is_weight, values))  # a product of weights is read by those behind the first
+    for k, (x, letters) in enumerate(zip(values, names, strict=True)):
+        summed = {*"".join(names[:k] + names[k + 1 :])} - {*out}
+        for axis, c in enumerate(letters if state.is_weight(x) and k >= first else ""):
+            if c in summed:
+                state.reads(x, axis)
     name, label = names[0], labels[0]
     for k, (second, other) in enumerate(zip(names[1:] or [""], labels[1:] or [()], strict=True), 2):
         later = "".join(names[k:]) + out

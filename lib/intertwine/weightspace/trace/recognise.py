@@ -102,6 +102,9 @@ def _commuting(run: Run, calls: list[Call], start: int, dim: int) -> Found | Non
         group = next((group for group, function in tests.items() if commutes(function)), None)
         if group is None or commutes(besides):
             return None
+        # −1 is no product of reflections that keep the mean, and changes a gate by the mean
+        if group.self_dual and not commutes(torch.neg):
+            return None
         fixed = [k for k in range(x.ndim - 1) if not commutes(partial(torch.flip, dims=[k]))]
         return start, group, [k + (k >= dim) for k in fixed]
     except Exception:  # calls that do not take other numbers

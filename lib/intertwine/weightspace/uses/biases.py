@@ -81,15 +81,17 @@ def fold_biases(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
     See Also:
         `fold` makes gains 1, `centre` takes means from the weights before layer norms.
     """
-    point = noisy(space, model, inputs)
-    expected, state = outputs(space, point.model, point.inputs), space.state(point.model)
+    # the model itself, too, as noise may silence the units that a bias moves
+    points = [noisy(space, model, inputs, size) for size in (1.0, 0.0)]
+    expected = [outputs(space, point.model, point.inputs) for point in points]
+    states = [space.state(point.model) for point in points]
     names, steps, folded, gone = space.inference.run.names, [], dict[str, tuple[str, ...]](), State()
     for (k, _, entries, *_), ways in _biases(space):
-        done = gone.setdefault(k, torch.zeros(len(state[k]), dtype=torch.bool))
+        done = gone.setdefault(k, torch.zeros(len(states[0][k]), dtype=torch.bool))
         for into, step in ways if not done[entries].any() else ():  # of heads, once for the units within them
-            new = step(state)
-            if new is not None and unchanged(space, point, expected, new):
-                state, done[entries] = new, True
+            moved = [new for state in states if (new := step(state)) is not None]
+            if len(moved) == 2 and all(map(partial(unchanged, space), points, expected, moved)):
+                states, done[entries] = moved, True
                 folded[names[k]] = (*folded.get(names[k], ()), *into)
                 steps.append(step)
                 break
@@ -203,8 +205,10 @@ def _read(bias: Added, readers: list[Added], state: State) -> State | None:
     return new
 
 
-def _beside(bias: Added, other: Added, sign: int, state: State) -> State:
+def _beside(bias: Added, other: Added, sign: int, state: State) -> State | None:
     """Add it to another that is added to the same units, or subtracted from them."""
+    if state[bias.number].shape != state[other.number].shape:
+        return None  # as those of grouped queries
     moved = torch.zeros_like(state[bias.number])
     moved[bias.entries] = state[bias.number][bias.entries]
     minus, plus = state[bias.number] - moved, state[other.number] + sign * moved

@@ -124,7 +124,8 @@ def outputs(space: WeightSpace, model: nn.Module, inputs: Any) -> list[Tensor]:
         try:
             torch.set_default_dtype(torch.float64 if precise else default)
             args, kwargs = as_arguments(inputs)
-            return [y.double() for y in output_tensors(model(*args, **kwargs), space.inference.run.chosen)]
+            found = output_tensors(model(*args, **kwargs), space.inference.run.chosen)
+            return [y.double() for y in found if y.numel()]  # of an empty batch nothing could be told
         except Exception:
             return []
         finally:

@@ -45,7 +45,8 @@ class Mapping(NamedTuple):
         group: in symbols, as `WeightSpace.to_frame` has it.
         units: how many move together.
         writers, readers: what is multiplied by an element, and by its inverse; of a rotation also behind the
-            gain of a norm, which is 1 after `fold`, or else changes the matrix there.
+            gain of a norm, which is 1 after `fold`, or else changes the matrix there. Units of a gate, which
+            multiplies others, only change places.
     """
 
     space: str

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Shaped
 from torch import Tensor, nn
 
 from intertwine.weightspace.act.space import Given, WeightSpace
@@ -25,17 +25,23 @@ class Verification(NamedTuple):
     spaces: pd.DataFrame
 
 
-def relative_error(new: Float[Tensor, "*shape"], old: Float[Tensor, "*shape"]) -> float:
+def relative_error(new: Shaped[Tensor, "*shape"], old: Shaped[Tensor, "*shape"]) -> float:
     """The largest difference, relative to the largest value if there is one but 0; of no entries 0.
 
     Example:
         >>> relative_error(torch.tensor([1.0, 4.0]), torch.tensor([1.0, 2.0]))
         1.0
+
+    Entries that are NaN or infinite in both, as masked ones are, agree; in one alone, the error is infinite.
     """
+    new, old = (x.to(torch.promote_types(x.dtype, torch.float64)) for x in (new, old))
+    if (odd := ~(new.isfinite() & old.isfinite())).any():
+        if not ((new == old) | (new.isnan() & old.isnan()))[odd].all():
+            return math.inf
+        new, old = new[~odd], old[~odd]
     if not old.numel():
         return 0.0
-    size = old.abs().max().item()
-    return (new - old).abs().max().item() / (size or 1.0)
+    return (new - old).abs().max().item() / (old.abs().max().item() or 1.0)
 
 
 def verify(space: WeightSpace, model: nn.Module, element: Given, inputs: Any) -> Verification:
