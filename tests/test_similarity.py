@@ -449,7 +449,7 @@ def test_every_measure_refuses_what_it_cannot_measure(name):
         )
 
 
-@pytest.mark.parametrize("scale", [1e-150, 1e150])
+@pytest.mark.parametrize("scale", [1e-200, 1e-150, 1e150, 1e200])
 @pytest.mark.parametrize("name", MEASURES)
 def test_tiny_and_huge_features_are_measured_all_the_same(name, scale):
     measure, X, Y = MEASURES[name], normal(10, 3, seed=0), normal(10, 3, seed=0, stream=1)

@@ -108,7 +108,7 @@ def _bases(
     included, and below 64 of float64 relative to the largest direction.
     """
     found = []
-    for Z, rows in zip((X, Y), pair(X, Y, spatial), strict=True):
+    for Z, rows in zip((X, Y), map(scaled, pair(X, Y, spatial)), strict=True):
         U, S, _ = torch.linalg.svd(narrowed(_prepared(rows, centre)), full_matrices=False)
         unit = S.norm() / (inputs.centred(rows) if centre else rows).norm()  # the factor of `scaled`
         rounding = 4 * torch.finfo(Z.dtype).eps * rows.norm() * unit
