@@ -80,8 +80,33 @@ def test_pairs_start_at_cka_that_differ_more_than_training_changes_it():
     assert np.ptp(told["cka_start"]) > (told["cka_start"] - told["cka_end"]).max()
 
 
+def test_after_the_relu_cka_stays_near_its_start_by_the_same_training_and_accuracy_rises_in_each_pair():
+    told, after = story.facts(), story.changed("figure_4_after")
+    before, same = (
+        json.loads((RECORDED / f"{name}.json").read_text()) for name in ("figure_4", "figure_4_after")
+    )
+    assert before["parameters"] == same["parameters"] and before["data_checksum"] == same["data_checksum"]
+    assert set(record("figure_4_after")["layer"]) == {"relu3"} and len(after) == 5
+    assert after["cka"].abs().max() <= story.strayed("figure_4_after") <= told["after-bound"] < 0.008
+    assert (after["accuracy"] > 3).all() and told["after-above"] == 3
+
+
+def test_in_four_of_five_pairs_cka_falls_more_before_the_relu_and_the_mean_is_not_established():
+    side = story.changed("figure_4_after")["cka"] - story.gained()["cka"]
+    told, (low, high) = story.facts(), interval(side)
+    assert (side > 0.01).sum() == 4 and low < 0 < high
+    assert told["side-least"] == -side.min() > 0 and told["side-low"] == side[side > 0].min()
+
+
+def test_on_both_sides_the_stitch_moves_away_from_its_target_after_every_epoch_of_every_pair():
+    for name in ("figure_4", "figure_4_after"):
+        curves = record(name)[["pair", "r2_as_it_is", "r2_from_model2", "svcca"]].groupby("pair")
+        for _, each in curves:
+            assert (each.iloc[1:] < each.iloc[0]).drop(columns="pair").all(axis=None)
+
+
 def test_in_a_short_run_after_the_relu_cka_ends_where_it_started():
-    moved = story.shortly()["cka"]
+    moved = story.changed("curves_3")["cka"]
     assert len(moved) == 5 and moved.abs().max() <= story.facts()["cka-bound"] < 0.005
     given = json.loads((RECORDED / "curves_3.json").read_text())["parameters"]
     assert (given["stitch_epochs"], given["train_images"]) == (10, 5000)

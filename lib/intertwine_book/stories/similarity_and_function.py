@@ -55,10 +55,16 @@ def gained() -> pd.DataFrame:
     return pd.DataFrame(rises).round({"accuracy": 2})  # of 10,000 images, so that this is exact
 
 
-def shortly() -> pd.DataFrame:
-    """By how much accuracy and CKA rise in 400 steps on a tenth of the images, after the ReLU: by pair."""
-    curves = record("curves_3").groupby("pair")[["accuracy", "cka"]]
+def changed(name: str) -> pd.DataFrame:
+    """By how much accuracy and the indices rise along the curves of a table: a row for each pair."""
+    curves = record(name).drop(columns=["layer", "epoch"], errors="ignore").groupby("pair")
     return curves.last() - curves.first()
+
+
+def strayed(name: str) -> float:
+    """By how much CKA is off its start at most, after any epoch of any pair."""
+    cka = record(name).groupby("pair")["cka"]
+    return float((cka.transform("first") - record(name)["cka"]).abs().max())
 
 
 def last() -> pd.DataFrame:
@@ -202,14 +208,19 @@ def _of_experiment_3() -> dict[str, Any]:
     first = record("figure_4").query("epoch == 1")["accuracy"].to_numpy() - told["accuracy_start"]
     ends = {"gained": rises["accuracy"], "at-once": 100 * first / rises["accuracy"]}
     ends |= {"cka-begins": told["cka_start"], "cka-falls": -rises["cka"]}
-    ends["short-gained"] = shortly()["accuracy"]
+    after, short = changed("figure_4_after"), changed("curves_3")
+    side = (after["cka"] - rises["cka"]).sort_values()
+    ends |= {"after-gained": after["accuracy"], "side": side.iloc[1:]}
     ends |= {"r2-falls": -rises["r2_from_model2"]}
     return {
         **span(**ends),
         "flat-low": floor(100 * record("figure_4")["r2_flattened"].min()) / 100,
         "flat-moves": ceil(1000 * rises["r2_flattened"].abs().max()) / 1000,
         "cka-falls": -rises["cka"].mean(),
-        "cka-bound": ceil(1000 * shortly()["cka"].abs().max()) / 1000,
+        "after-bound": ceil(1000 * strayed("figure_4_after")) / 1000,
+        "side-least": -side.iloc[0],
+        "after-above": int((after["cka"] > 0).sum()),
+        "cka-bound": ceil(1000 * short["cka"].abs().max()) / 1000,
     }
 
 
