@@ -56,3 +56,9 @@ def test_a_state_dict_is_no_model(call):
     with pytest.raises(ValueError, match=r"Expected a model, an nn.Module, was given .*: weights do"):
         call(NET.state_dict())
     call(NET)
+
+
+@pytest.mark.parametrize("call", OF_MODELS.values(), ids=OF_MODELS)
+def test_a_lazy_model_has_no_weights_yet(call):
+    with pytest.raises(ValueError, match=r"Expected a model whose weights have shapes, was given lazy ones"):
+        call(nn.Sequential(nn.LazyLinear(4), nn.ReLU(), nn.LazyLinear(2)).eval())

@@ -118,6 +118,10 @@ def test_your_own_tensors_are_a_data_set():
             r"\(3, 8, 8, 3\), with channels last: use images.permute",
         ),
         ({"images": torch.zeros(0, 2, 8, 8)}, "was given 0 images and 3 labels"),
+        (
+            {"images": torch.zeros(3)},
+            r"an axis of channels or features, was given \(3,\): use images\[:, None\]",
+        ),
         ({"labels": torch.tensor([0, 1])}, "was given 3 images and 2 labels"),
         ({"labels": torch.tensor([0, 1, -1])}, "labels from 0 to 1, .* was given labels from -1 to 1"),
         ({"classes": ["a"]}, "labels from 0 to 0, .* was given labels from 0 to 2: name every class"),

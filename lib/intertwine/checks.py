@@ -84,6 +84,8 @@ def check_model(given: object) -> None:
         >>> check_model(nn.Linear(2, 3))
     """
     if isinstance(given, nn.Module):
+        if any(nn.parameter.is_lazy(parameter) for parameter in given.parameters()):
+            raise ValueError("Expected a model whose weights have shapes, was given lazy ones: run it once.")
         return
     instead = "wrap a function of tensors in one"
     if isinstance(given, Mapping):

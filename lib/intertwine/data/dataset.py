@@ -114,6 +114,11 @@ class Dataset:
                 f"{low} to {high}: name every class in classes=."
             )
         _, *sizes = images.shape
+        if not sizes:
+            raise ValueError(
+                f"Expected images with an axis of channels or features, was given {tuple(images.shape)}: use "
+                f"images[:, None]."
+            )
         if len(sizes) == 3 and sizes[0] == sizes[1] > 4 >= sizes[2]:
             raise ValueError(
                 f"Expected images (n, channels, height, width), was given {tuple(images.shape)}, with "
