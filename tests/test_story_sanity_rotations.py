@@ -183,3 +183,10 @@ def test_the_difference_falls_and_a_rotation_loses_less_than_in_the_paper():
 def test_the_best_epoch_lowers_every_penalty_also_that_of_the_control():
     facts = story.facts()
     assert min(facts["best-control"], facts["best-group"], facts["best-turned"]) > 0
+
+
+def test_at_width_64_a_matrix_before_gelu_costs_less_than_at_16_and_before_tanh_much_at_the_third_alone():
+    wide, narrow = (story.by_layer(record(name)).loc[TURNED] for name in ("best_linear_map_others", NARROW))
+    assert (wide.loc["gelu"] < narrow.loc["gelu"]).all()
+    assert wide.loc["tanh", 5] > 2 * wide.loc["tanh", [0, 2]].max()
+    assert record("best_linear_map_others").groupby("activation")["number"].nunique().tolist() == [1, 1]

@@ -110,7 +110,7 @@ def facts() -> dict[str, Any]:
         >>> [f"{facts()[f'exact-64-{layer}']:.1f}" for layer in (0, 2, 5)]
         ['0.7', '4.1', '15.9']
     """
-    return _of_own_group() | _of_unexplained() | _at_width_64() | finetuning.facts()
+    return _of_own_group() | _of_unexplained() | _at_width_64() | _of_others_at_64() | finetuning.facts()
 
 
 def facts_of(table: pd.DataFrame) -> dict[str, float]:
@@ -171,4 +171,19 @@ def _at_width_64() -> dict[str, Any]:
         "signs-high": exact.loc["signed permutations"].mean(axis=1).max(),
         **{f"exact-64-{layer}": points for layer, points in turned.mean(axis=1).items()},
         **{f"exact-64-{layer}-said": said(points, 1) for layer, points in turned.iterrows()},
+    }
+
+
+def _of_others_at_64() -> dict[str, Any]:
+    table = record("best_linear_map_others")
+    cost = by_layer(table)
+    rows = cost.loc[TURNED].round(1).astype(str).agg(" · ".join, axis=1)
+    least, most = table["base_accuracy"].agg(["min", "max"])
+    told = {
+        f"{name}-64": row.replace("-", "−").replace(" ", "\N{NO-BREAK SPACE}") for name, row in rows.items()
+    }
+    return told | {
+        "others-64-low": least,
+        "others-64-high": most,
+        "scaled-64": cost.loc[GROUP].max(axis=None),
     }
