@@ -210,7 +210,7 @@ clouds(X, ignored, hidden, label)
 # SVCCA (of positions), which the paper finds uncorrelated with the task, ends lower in each pair, too.
 #
 # *After the ReLU, by the same training, CKA stays within {glue:text}`after-bound:.3f` of its start in each pair*,
-# and ends above it in {glue:text}`after-above:.0f` of five;
+# and ends above it in {glue:text}`after-above:.0f` of {glue:text}`after-pairs:.0f` pairs;
 # accuracy gains {glue:text}`after-gained-low:.1f` to {glue:text}`after-gained-high:.1f` points.
 # A shorter run there, 400 steps for the labels of 5,000 images that are not augmented, ends within
 # {glue:text}`cka-bound:.3f`.

@@ -220,6 +220,7 @@ def _of_experiment_3() -> dict[str, Any]:
         "after-bound": ceil(1000 * strayed("figure_4_after")) / 1000,
         "side-least": -side.iloc[0],
         "after-above": int((after["cka"] > 0).sum()),
+        "after-pairs": len(after),
         "cka-bound": ceil(1000 * short["cka"].abs().max()) / 1000,
     }
 
