@@ -74,7 +74,7 @@ epochs: int = 4  # of its training
 story.rounding()
 
 # %% [markdown]
-# At 3 bits a rotation, which may reflect, raises the mean accuracy of networks with an outlier
+# At 3 bits a random orthogonal matrix raises the mean accuracy of networks with an outlier
 # from {glue:text}`right-before:.0f` to {glue:text}`right-after:.0f` %;
 # with 8 bits both have {glue:text}`right-exact:.0f` %.
 # We constructed the outlier.

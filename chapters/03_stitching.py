@@ -305,7 +305,7 @@ def element(scores, log_scales, temperature):
 # %% [markdown]
 # Scores start at the cosines and scales, by their logarithms, at {eq}`eq-assignment`;
 # the temperature falls from 0.3 to 0.03.
-# A hundred steps are enough here:
+# Here are a hundred steps:
 
 # %%
 scores = cosines.T.clone().to(device).requires_grad_()
@@ -353,7 +353,7 @@ for name, psi in keeps.items():
 # *At width 64, the paper's, a permutation with scalings loses
 # {glue:text}`group-low:.0f` to {glue:text}`group-high:.0f` points, if its search starts from activations.*
 # {numref}`fig-penalties` shows four pairs of networks on CIFAR-10.
-# Stitches are trained for four epochs (the group for two) with batch norm frozen, but for the relaxation.
+# Stitches are trained for four epochs (the group for two) with batch norm frozen, except for the relaxation.
 # {ref}`sec-batch-norm` shows what freezing costs.
 
 # %% tags=["remove-input"] figure="fig-penalties"
@@ -378,7 +378,7 @@ story.penalties()
 #   and of the images, and a 28th of the steps ({ref}`sec-deviations`).
 #   *At layer 14 optimiser and rate matter much.*
 #   With Adam for plain SGD and nothing else changed the relaxation loses {glue:text}`adam-32:.0f` points there,
-#   at a hundredth of the rate {glue:text}`adam-slow:.0f`.
+#   and {glue:text}`adam-slow:.0f` at a hundredth of that rate.
 #   Plain SGD in batches of 128 loses {glue:text}`batches-128:.0f`.
 # - *In narrow networks the group loses more*: {glue:text}`narrow-low:.0f` to
 #   {glue:text}`narrow-high:.0f` points at width 16, from activations.

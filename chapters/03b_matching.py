@@ -314,7 +314,7 @@ story.stretch()
 story.untrained()
 
 # %% [markdown]
-# *Even noise will do, if it carries the label.*
+# *Even noise can carry a stitch, if it carries the label.*
 # {cite:t}`smith2025` stitched clustered noise into networks.
 # Give each class one feature map of random numbers and add as much noise for every image.
 # Such a front only knows the class.
@@ -335,7 +335,8 @@ of_noise = (guess == test.labels).double().mean().item()
 print(f"accuracy {of_noise:.1%} after a front of noise")
 
 # %% [markdown]
-# On this page the stitched network classifies {glue:text}`of-noise:.1f` % of the test images correctly.
+# On this page the stitched network classifies {glue:text}`of-noise:.1f` % of the test images correctly;
+# guessing has 10 %.
 # So a stitch by the task measures whether the front *knows enough* for the task,
 # not whether it knows the same as the other network.
 #
@@ -628,7 +629,7 @@ for how in ({}, {"recipe": STITCH_RECIPES["digits"]}):
 # ::::{solution} ex-explained
 # :class: dropdown
 # The residual of least squares is orthogonal to every column of $A$,
-# so $\operatorname{Var} B_j = \operatorname{Var}(AM)_j + \operatorname{Var}(AM - B)_j$,
+# so $\operatorname{Var} B_j$ $= \operatorname{Var}(AM)_j$ $+ \operatorname{Var}(AM - B)_j$,
 # and $R_j^2$ is the first term's share.
 # An orthogonal map keeps all lengths: the total variance of $AQ$ is that of $A$.
 # ::::
@@ -749,7 +750,7 @@ dots(pd.DataFrame(found), "images", "accuracy", "judged on", **words)
 #   Deeper it keeps less and less, but more than chance.
 # - Trained by the task as in the paper, stitches of rank 16 keep {glue:text}`sixteen-low:.0f`
 #   to {glue:text}`sixteen-high:.0f` % at layers 3 and 6,
-#   of rank 4 {glue:text}`four-low:.0f` to {glue:text}`four-high:.0f` % at layer 3.
+#   those of rank 4 keep {glue:text}`four-low:.0f` to {glue:text}`four-high:.0f` % at layer 3.
 #   With more than 80 % zeros a stitch keeps {glue:text}`few-low:.0f` to {glue:text}`few-high:.0f` %.
 #   They beat the best fit of that rank and the lasso, which at layer 6 falls mostly because it shrinks.
 # - In four epochs random starts end lower than starts from least squares at layers 1 to 7, in each pair.

@@ -210,8 +210,8 @@ print(f"images as they are {by_group(X, Y):.2f}, shuffled {null.mean():.2f}")
 # {numref}`fig-grams` shows two.
 
 # %% figure="fig-grams"
-some = torch.cat([(test.labels == k).nonzero()[:8, 0] for k in range(10)])
-some = some[: len(few)].cpu()
+each_class = min(8, len(few) // 10)
+some = torch.cat([(test.labels == k).nonzero()[:each_class, 0] for k in range(10)]).cpu()
 chosen = test.images[some]
 shown = (features(each, "relu4", chosen).flatten(1) for each in (f, g))
 grams = ((Z - Z.mean(0)) @ (Z - Z.mean(0)).T for Z in shown)
@@ -394,7 +394,7 @@ story.trained_minus_untrained()
 # The paper says so, of its table 2 and figure 1.
 # At width 64 the rank correlation of $G_{\mathrm{ReLU}}$-Procrustes with the penalties of {doc}`03_stitching`
 # is negative in each of four pairs, which had 20 epochs:
-# {glue:text}`correlation-low:.1f` to {glue:text}`correlation-high:.1f`, as the paper says.
+# {glue:text}`correlation-low` to {glue:text}`correlation-high`, as the paper says.
 # It rests on layer 10: without it two pairs are negative and two positive.
 # At width 16, after eight epochs, it is positive in each of four pairs.
 # So four layers do not decide it.
@@ -718,7 +718,7 @@ ours.rename_axis("linear CKA with").round(2)
 # :::{exercise}
 # :label: ex-null-value
 # Let the units of $X$ and $Y$ be independent, each the ReLU of a Gaussian variable.
-# Show that $\mu_{\text{Procrustes}}\to 1 - \sqrt{(1 - 1/\pi)/2} \approx 0.416$ for $N\to\infty$.
+# Show that $\mu_{\text{Procrustes}}\to 1 - \sqrt{(1 - 1/\pi)/2}$, about 0.416, for $N\to\infty$.
 # :::
 #
 # ::::{solution} ex-null-value
@@ -737,7 +737,7 @@ ours.rename_axis("linear CKA with").round(2)
 #
 # ::::{solution} ex-linear-cka
 # :class: dropdown
-# The left side is $\mathrm{tr}(XX^\top YY^\top) = \mathrm{tr}(Y^\top XX^\top Y) = \lVert X^\top Y\rVert_F^2$.
+# The left side is $\mathrm{tr}(XX^\top YY^\top)$ $= \mathrm{tr}(Y^\top XX^\top Y)$ $= \lVert X^\top Y\rVert_F^2$.
 # For centred columns it sums the squared covariances (up to $N^2$) of every unit of $X$ with every unit of $Y$;
 # the unbiased estimate leaves out the diagonal.
 # The right side is cheaper where there are more images than units.

@@ -34,7 +34,7 @@
 # They published networks called Tiny-10, with eight convolutions of 16 to 64 channels, trained on CIFAR-10.
 # {numref}`fig-no-relation` shows every recorded stitch behind the ReLU of layer 3 of these networks.
 # Five networks classify {glue:text}`own:.0f` % of our test images correctly, on average.
-# Layer $k$ is cut *after* the ReLU of the $k$-th convolution, but in Experiment 3.
+# Layer $k$ is cut *after* the ReLU of the $k$-th convolution, except in Experiment 3, which begins before it.
 # ({doc}`03b_matching` cuts the same networks *before* that ReLU, so its numbers at a layer are others.)
 
 # %% tags=["hide-input"]
@@ -429,6 +429,7 @@ live(curves_3, curves_4)
 # %% [markdown]
 # With the penalty, CKA ends at {glue:text}`live-cka:.2f` with {glue:text}`live-pressed:.1f` % accuracy,
 # against {glue:text}`live-control:.1f` % for the control.
+# (A run of two epochs is too short to move CKA.)
 # On Tiny-10 the cost is another; network, images and training differ.
 
 # %% tags=["remove-cell"]

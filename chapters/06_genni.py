@@ -340,7 +340,7 @@ for at in (theta, one_sided):
 # target, 16,384 inputs, ten starts, 1000 steps of SGD, no acceptance test.
 # Both $w_i$ of the target are negative, so one slope is 0.
 # Of the four networks that span the planes one is a solution.
-# On the same 500 inputs networks 1 and 3 have relative losses of {glue:text}`loss-1:.2f` and
+# On the same 500 inputs, as recorded, networks 1 and 3 have relative losses of {glue:text}`loss-1:.2f` and
 # {glue:text}`loss-3:.2f`, and network 2, with {glue:text}`loss-2:.2f`, is worse than the zero function.
 
 # %%
@@ -352,7 +352,7 @@ nets = genni.descend(problem, starts, **sgd)
 judged = problem.on(draws[:samples].to(x))
 ratio = 0.0025 / judged.energy
 losses = genni.loss_at(judged, nets[:4]) / judged.energy
-print("relative losses", losses.numpy(force=True).round(2))
+print(f"relative losses on {samples} inputs", losses.numpy(force=True).round(2))
 
 # %% [markdown]
 # {numref}`fig-their-plane` is the paper's figure 2; its figure 1 is the plane of the first three networks.
@@ -461,7 +461,7 @@ print("relative loss on the axis: at least", round(least, 1))
 #
 # *What would change it.*
 # At ε = 0.01 planes of solutions hold {glue:text}`times-high:.1f` times as much of the set as random planes
-# through a solution, at 0.3 {glue:text}`times-low:.1f` times.
+# through a solution, and at ε = 0.3, {glue:text}`times-low:.1f` times.
 # All of this is one target and one network.
 
 # %% tags=["remove-input"] figure="fig-conjecture"
@@ -546,7 +546,7 @@ print(len(found), "points (w₁, w₂, c₁, c₂):", *found[:2].tolist(), "…"
 # :::{exercise}
 # :label: ex-open-hole
 # *Open.*
-# At the printed ε {glue:text}`near-zero:.0f` % of the set are within ε of the zero function, too.
+# At the printed ε, {glue:text}`near-zero:.0f` % of the set are within ε of the zero function, too.
 # On 160 points a side this part has two holes.
 # Which lines do they go around, and is there a symmetry of the zero function behind them?
 # :::

@@ -417,7 +417,7 @@ print("pieces, holes:", genni.betti(genni.epsilon_set(grid, 0.05)))
 #
 # ::::{solution} ex-parameters
 # :class: dropdown
-# $156 + 2{,}416 + 30{,}840 + 10{,}164 + 85 = 43{,}661$.
+# $156 + 2{,}416 + 30{,}840$ $+ 10{,}164 + 85 = 43{,}661$.
 # On 32×32 pixels and with ten outputs the third layer has $400\cdot120+120$ and the last one 850:
 # together 61,706.
 # The LeNet-5 of 1998 has exactly 60,000, by partial connections, trainable subsampling and fixed outputs.

@@ -132,7 +132,11 @@ def test_a_run_of_ones_own_is_told_by_its_orthogonal_matrices_before_a_relu():
 
 def test_the_table_of_penalties_has_both_widths_and_the_printed_values_of_one():
     shown = finetuning.penalties().data
-    assert shown.count("<tr>") == 7 and shown.count("–") == 3 and ">1.3 | 8.3<" in shown
+    assert (
+        shown.count("<tr>") == 7
+        and shown.count("–") == 3
+        and ">1.3\N{NO-BREAK SPACE}|\N{NO-BREAK SPACE}8.3<" in shown
+    )
 
 
 # at the paper's width

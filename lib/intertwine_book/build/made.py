@@ -43,7 +43,8 @@ def page(book: Book, profile: str) -> str:
     numbers["chapters"] = markdown_table(_chapters(book, profile, recorded))
     head = ["chapter", "table", "profile", "rows", "time", "device", "date", ""]
     rows = [_row(table) for table in (*recorded, *live)]
-    numbers["every"] = f":::{{dropdown}} {len(rows)} tables\n{markdown_table([head, *rows])}\n:::"
+    title = f"{len(recorded)} recorded tables, and {len(live)} of this run"
+    numbers["every"] = f":::{{dropdown}} {title}\n{markdown_table([head, *rows])}\n:::"
     text = book.root / "book/made.md"
     return Template(text.read_text() if text.is_file() else _TEXT).substitute(numbers)
 

@@ -77,7 +77,9 @@ def layout(scene: dict[str, Any], sliders: Sequence[dict[str, Any]]) -> dict[str
     """Of a figure in three dimensions, in words that are read on light and on dark pages."""
     made = {"template": "none", "height": 500, "margin": {"l": 20, "r": 30, "t": 0, "b": 35}, "scene": scene}
     made |= {"paper_bgcolor": "rgba(0,0,0,0)", "font": {"color": COLOURS["grey"]}, "sliders": [*sliders]}
-    scene.setdefault("camera", {"eye": {"x": 1.45, "y": 1.45, "z": 1.2}, "center": {"z": -0.12}})
+    scene.setdefault("camera", {"eye": {"x": 1.9, "y": 1.9, "z": 1.6}, "center": {"z": -0.12}})
+    for axis in ("xaxis", "yaxis", "zaxis"):  # few numbers, which do not meet at the corners
+        scene[axis] = {"nticks": 4} | scene.get(axis, {})
     return made
 
 

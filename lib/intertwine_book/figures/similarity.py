@@ -119,7 +119,7 @@ def impossible_triangle(points: Float[Tensor, "3 2"], K: Float[Tensor, "3 3"]) -
         squared = (K[i, i] + K[j, j] - 2 * K[i, j]).item()
         right.plot(*places[[i, j]].T, color=COLOURS["red" if squared else "grey"], lw=1.6)
         x, y = places[[i, j]].mean(0) + ((0.2 * (j - 1.5) * 2, 0.05) if i == 0 else (0, -0.24))
-        right.text(x, y, f"$\\sqrt{{{squared:g}}}$" if squared else "0", ha="center")
+        right.text(x, y, f"√{squared:g}" if squared else "0", ha="center")
     for name, (x, y) in zip(names, places, strict=True):
         right.text(x, y + (0.06 if y else -0.24), f"$\\varphi({name})$", ha="center")
     asked = "distances of vectors φ\nthat it asks for"

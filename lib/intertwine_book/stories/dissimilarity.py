@@ -19,7 +19,7 @@ from intertwine_book.figures.dissimilarity import (
     beside_nulls,
 )
 from intertwine_book.stories import stitching
-from intertwine_book.stories.told import WIDTH_ENDINGS, apart, span
+from intertwine_book.stories.told import WIDTH_ENDINGS, apart, number, span
 
 record = partial(results.on_record, "04_dissimilarity")
 NAMED = ["3", "16*", "32*", "43", "56*", "67", "75"]  # of the nineteen layers of ResNet-20
@@ -187,7 +187,7 @@ def _settings() -> dict[str, Any]:
 
 
 def _beside_nulls() -> dict[str, Any]:
-    found = span(
+    found: dict[str, Any] = span(
         null=means()[PROCRUSTES].xs(SHUFFLED, level="what"), over=above(PROCRUSTES, SHUFFLED).stack()
     )
     low, high = results.interval(rise("width 64"))
@@ -216,7 +216,8 @@ def _beside_nulls() -> dict[str, Any]:
     as_started = record("untrained_as_started").set_index("layer")["grelu"]
     for layer, ending in {6: "-6", 14: ""}.items():
         found[f"gain-as-started{ending}"] = means()[CKA, "G_ReLU", TRAINED, layer] - as_started[layer]
-    found |= span(room=1 - means()[CKA, "orthogonal", UNTRAINED], correlation=correlations())
+    found |= span(room=1 - means()[CKA, "orthogonal", UNTRAINED])
+    found |= {name: number(value, 1) for name, value in span(correlation=correlations()).items()}
     found["share-loss"] = -share_gains().min()
     for name, what in {"linear-10": TRAINED, "linear-fresh-10": UNTRAINED}.items():
         found[name] = means()[CKA, "orthogonal", what, 10]

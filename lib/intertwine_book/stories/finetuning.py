@@ -55,7 +55,10 @@ def penalties() -> HTML:
             found["paper, 50 epochs"] = printed().pivot(index="group", columns="layer", values="penalty")
         for layer, word in WORDS.items():
             both = {way: penalty.loc[[GROUP, TURNED], layer] for way, penalty in found.items()}
-            row = {way: " | ".join(f"{points:.1f}" for points in pair) for way, pair in both.items()}
+            row = {
+                way: "\N{NO-BREAK SPACE}|\N{NO-BREAK SPACE}".join(f"{points:.1f}" for points in pair)
+                for way, pair in both.items()
+            }
             rows.append({"width": str(width), "convolution": word} | row)
     table = pd.DataFrame(rows)
     return readable(table, {name: name for name in table}, title="Penalty in points: group | orthogonal")

@@ -107,7 +107,7 @@ def stitches(axis: Axes) -> None:
     found = stitching.mean()
     printed = stitching.printed().pivot(index="layer", columns="stitch", values="penalty")
     names = {"full": ("full", "red"), "G_ReLU": ("$G_{\\mathrm{ReLU}}$", "blue")}
-    names |= {"rank 4": ("rank 4", "orange"), "rank 1": ("rank 1", "pink")}
+    names |= {"rank 4": ("rank 4", "pink"), "rank 1": ("rank 1", "grey")}
     below = -8.0  # the label below, which the next one must not touch
     for shift, (stitch, (name, colour)) in zip((0.3, 0.1, -0.1, -0.3), names.items(), strict=True):
         at, tone = np.arange(4) + shift, COLOURS[colour]
@@ -148,7 +148,7 @@ def line(axis: Axes) -> None:
 def width(axis: Axes) -> None:
     """What fitted maps lose, the barrier that is left, and what training adds, by width; dots are pairs."""
     found = widths.by_width()
-    names = {"rank-4": ("rank 4", "orange"), "assignment": ("scaled permutation", "blue")}
+    names = {"rank-4": ("rank 4", "pink"), "assignment": ("scaled permutation", "blue")}
     names |= {"gain": ("added CKA × 100", "green"), "barrier": ("barrier left", "grey")}
     names["least-squares"] = ("full map", "red")
     places = sorted(found["width"].unique())
