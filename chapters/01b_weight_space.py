@@ -697,7 +697,8 @@ mean_curves(rows, "step", "change", "optimiser", **axes)
 # ## Summary
 #
 # - The loss is constant on an orbit; gradient, Hessian and norm are not.
-#   So are the signs of the Hessian's eigenvalues, and under scalings, signs and permutations the relative sharpness.
+#   The signs of the Hessian's eigenvalues are constant, too,
+#   and under scalings, signs and permutations the relative sharpness.
 # - Gradient flow conserves one quantity for each one-parameter group with symmetric generator.
 #   Steps of finite size let it drift, and weight decay λ makes it fall as $e^{-2\lambda t}$.
 # - At the two smaller of four learning rates a network moved to a larger gradient trains faster;

@@ -224,15 +224,17 @@ story.unexplained()
 story.activations()
 
 # %% [markdown]
-# At width 64 an orthogonal matrix costs {glue:text}`gelu-64` points before GELU and {glue:text}`tanh-64` before tanh
-# (one network each, of {glue:text}`others-64-low:.0f` to {glue:text}`others-64-high:.0f` %; five matrices).
-# Positive scalings before tanh or GELU cost at most {glue:text}`scaled-most:.1f` points on average at any layer
-# ({glue:text}`scaled-64:.1f` at width 64), although no matrix undoes them on all inputs.
+# Positive scalings before tanh or GELU cost at most {glue:text}`scaled-most:.1f` points on average at any layer,
+# although no matrix undoes them on all inputs.
 # Near 0 tanh is almost linear, and far from 0 GELU is almost ReLU.
 # An orthogonal matrix before tanh costs {glue:text}`tanh-first:.1f` points at the first convolution and
 # {glue:text}`tanh-last:.0f` at the third.
 # Before the absolute value it costs less at the third ({glue:text}`abs-last:.0f`) than at the first
 # ({glue:text}`abs-first:.0f`).
+#
+# At width 64 an orthogonal matrix costs {glue:text}`gelu-64` points before GELU and {glue:text}`tanh-64` before tanh,
+# and positive scalings at most {glue:text}`scaled-64:.1f`
+# (one network each, of {glue:text}`others-64-low:.0f` to {glue:text}`others-64-high:.0f` %; five matrices).
 #
 # (sec-figure-4)=
 # ## The paper's protocol, with a control

@@ -53,10 +53,11 @@ def same_network(
         >>> same_network(net, moved, x).same
         False
 
-    It is True when `match` finds an element, and False when outputs on these inputs differ: both are sure, up
-    to the tolerance. Where outputs agree and no element is found it is None, for the networks may still
-    differ on other inputs, or be one network in a way that `match` does not find. ReLU networks with one
-    hidden layer, of any widths, are compared as functions instead, on all inputs: `shallow.same_function`.
+    It is True when `match` finds an element and outputs on these inputs agree, and False when they differ:
+    both are sure, up to the tolerance. Where outputs agree and no element is found it is None, for the
+    networks may still differ on other inputs, or be one network in a way that `match` does not find. ReLU
+    networks with one hidden layer, of any widths, are compared as functions instead, on all inputs:
+    `shallow.same_function`.
 
     Args:
         one, other: in evaluation mode.

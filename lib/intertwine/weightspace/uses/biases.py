@@ -90,7 +90,7 @@ def fold_biases(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
         done = gone.setdefault(k, torch.zeros(len(states[0][k]), dtype=torch.bool))
         for into, step in ways if not done[entries].any() else ():  # of heads, once for the units within them
             moved = [new for state in states if (new := step(state)) is not None]
-            if len(moved) == 2 and all(map(partial(unchanged, space), points, expected, moved)):
+            if len(moved) == len(points) and all(map(partial(unchanged, space), points, expected, moved)):
                 states, done[entries] = moved, True
                 folded[names[k]] = (*folded.get(names[k], ()), *into)
                 steps.append(step)
