@@ -11,12 +11,11 @@ import torch
 from intertwine.data import Dataset
 from intertwine.stitching import Junction, StitchRecipe, stitch_at
 from intertwine.training import evaluate
-from intertwine_book import data, zoo
+from intertwine_book import zoo
 from intertwine_book.experiments.matching import own_setting, tables
 from intertwine_book.experiments.matching.directions import error_by_direction, variance_restored
-from intertwine_book.experiments.matching.networks import cuts
+from intertwine_book.experiments.matching.networks import cuts, residual_networks
 from intertwine_book.experiments.matching.stitches import low_rank_kinds, path_rows, recipe_for
-from intertwine_book.experiments.published import resnet20_groups
 from intertwine_book.experiments.stitching import stitch_many, stitch_rows
 from intertwine_book.experiments.stitching.stitches import Kinds, Pairs
 from intertwine_book.models import Network
@@ -53,11 +52,11 @@ def write(
     grown, robust = _of_own_networks(run, own, own_test, options)
     own_setting.write(run, pairs, own, own_test, SHARED, **options)
     of = {name: run.parameters[name] for name in ("dataset", "wide")}
-    ways, starts, longest = tables.ways(matching), tables.starts(paths), tables.longest(paths, longer)
+    starts, longest = tables.starts(paths), tables.longest(paths, longer)
     spread = starts.groupby(["pair", "layer1"], sort=False)[["random", "least_squares"]].std()
     run.write(
-        experiment_1=ways.assign(orthogonal_deficit=ways["least_squares"] - ways["orthogonal"]),
-        experiment_1_by_pair=tables.by_pair(matching),
+        experiment_1=tables.ways(matching),
+        experiment_1_by_pair=tables.by_pair(matching).merge(tables.targets(matching)),
         experiment_2=tables.ways(grown).merge(grown[["pair", "width"]].drop_duplicates()).assign(**of),
         experiment_2_ends=tables.widths(grown, run.parameters["few"]).assign(**of),
         experiment_5=starts,
@@ -154,7 +153,7 @@ def _of_residual_networks(
     """Write both ways of matching between ResNet-20, and no stitch."""
     kinds = {"residual": both_ways(recipe), "unstitched": {"no stitch": {"kind": "identity"}}}
     of = {"networks": run.parameters["networks"]}
-    for end, (pairs, on) in _residual_networks(run, own, sets).items():
+    for end, (pairs, on) in residual_networks(run, own, sets).items():
         matched, unstitched = (
             stitch_many(pairs, cuts(pairs[0][1]), ways, **on, **known, **options)
             for name, ways in kinds.items()
@@ -163,17 +162,6 @@ def _of_residual_networks(
         found = {"experiment_1_residual": tables.ways(matched)}
         found |= {"resnet20_by_pair": tables.unstitched(unstitched)}
         run.write(**{f"{name}{end}": table.assign(**of) for name, table in found.items()})
-
-
-def _residual_networks(
-    run: Run, own: Spec, sets: Mapping[str, Any]
-) -> Mapping[str, tuple[Pairs, Mapping[str, Any]]]:
-    """Pairs of ResNet-20 and their images, by the ending of a table's name: published, or one trained."""
-    if run.parameters["networks"] != "published":
-        narrow = replace(own, architecture="resnet20", arguments={**own.arguments, "width": 4})
-        return {"": (zoo.pairs(narrow, 1, seed=run.seed, device=run.device), sets)}
-    cifar10 = [data.load("cifar10", split, device=run.device) for split in ("train", "test")]
-    return resnet20_groups(cifar10, {part: run.parameters[f"{part}_images"] for part in sets})
 
 
 def _of_own_networks(

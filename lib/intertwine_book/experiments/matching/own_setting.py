@@ -1,6 +1,6 @@
-"""Figures 7 and 8 of csiszarik2021 in its own setting: its recipe, and all images, flipped and shifted."""
+"""Figures 2, 7 and 8 of csiszarik2021 in its own setting: all images, and its recipe of training."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
@@ -13,21 +13,30 @@ from intertwine.stitching import STITCH_RECIPES, Junction
 from intertwine.training import evaluate
 from intertwine_book import data
 from intertwine_book.experiments.matching import tables
-from intertwine_book.experiments.matching.networks import cuts
+from intertwine_book.experiments.matching.networks import cuts, residual_networks
 from intertwine_book.experiments.matching.stitches import direct_rows, refitted_rows, sparse_rows
 from intertwine_book.experiments.published import published_pairs
 from intertwine_book.experiments.rows import Row
-from intertwine_book.experiments.stitching import stitch_rows
+from intertwine_book.experiments.stitching import stitch_many, stitch_rows
 from intertwine_book.experiments.stitching.stitches import Kinds, Pairs
 from intertwine_book.results import Run
 from intertwine_book.zoo import Spec
 
+DIRECT: Kinds = {
+    "no stitch": {"kind": "identity"},
+    "least squares": {"kind": "least squares"},
+    "orthogonal": {"kind": "orthogonal"},
+    "orthogonal without bias": {"kind": "orthogonal", "affine": False},  # the authors'
+    "best permutation": {"kind": "permutation"},
+}
+
 
 def write(run: Run, pairs: Pairs, own: Spec, own_test: Dataset, uses: Sequence[str], **options: Any) -> None:
-    """Compute and write stitches of low rank and sparse ones, as figures 7 and 8 of the paper have them.
+    """Compute and write closed forms at all layers, and stitches of low rank and sparse ones at some.
 
-    Stitches are trained as long as `longer_epochs` says, those of a case together, so that augmented images
-    pass the front once for all of them. The parameters beside the tables are those of these stitches.
+    Closed forms are fitted to images as they are. Stitches are trained as long as `longer_epochs` says, on
+    flipped and shifted images, those of a case together, so that augmented images pass the front once for all
+    of them. The parameters beside the tables are those of these stitches.
 
     Args:
         own, own_test: the data of networks that are trained here.
@@ -43,6 +52,8 @@ def write(run: Run, pairs: Pairs, own: Spec, own_test: Dataset, uses: Sequence[s
     run = replace(run, parameters={**run.parameters, **used})
     alone = cache(partial(_accuracy, test))
     options |= {"fit_images": len(train), "test_each_epoch": False}
+    groups = {"": (pairs, sets), "_residual": residual_networks(run, own, sets)[""]}
+    _closed_forms(run, groups, uses, options)
 
     def joined(pair: int, layer1: str, couple: Any) -> tuple[Junction, dict[str, Any]]:
         place = Junction(couple[0], couple[1], layer1, **sets, **options)
@@ -86,6 +97,17 @@ def write(run: Run, pairs: Pairs, own: Spec, own_test: Dataset, uses: Sequence[s
     run.write(uses=[*uses, "ranks"], data=train, figure_7=tables.low_rank(figure_7_stitches))
     run.write(uses=[*uses, "alphas"], data=train, figure_8=sparse.assign(tolerated=0.2))
     run.write(uses=uses, data=train, figure_8_drop=tables.drop(figure_8_direct))
+
+
+def _closed_forms(run: Run, groups: Mapping[str, Any], uses: Sequence[str], options: Row) -> None:
+    """What needs no training, at every layer; by the ending of a table's name, pairs and their images."""
+    for end, (pairs, sets) in groups.items():
+        steps = partial(run.steps, f"figure_2_direct{end}", uses=uses, data=sets["train"])
+        known = {"seed": run.seed, "steps": steps, **options}
+        stitches = stitch_many(pairs, cuts(pairs[0][1]), DIRECT, **sets, **known)
+        found = {"experiment_1_direct": tables.ways(stitches)}
+        found |= {"experiment_1_direct_by_pair": tables.by_pair(stitches)}
+        run.write(uses=uses, data=sets["train"], **{f"{name}{end}": table for name, table in found.items()})
 
 
 def _whole(run: Run, own: Spec, own_test: Dataset) -> tuple[Dataset, Dataset]:

@@ -50,23 +50,42 @@ def by_pair(stitches: pd.DataFrame) -> pd.DataFrame:
     """Experiment 1 of csiszarik2021 for each pair of networks: means over layers.
 
     Example:
-        >>> ways = ["task loss", "hard targets", "least squares"]
-        >>> table = pd.DataFrame({"pair": 0, "layer1": [*"111222"], "stitch": 2 * ways, "distance": 1.0})
-        >>> table["relative_accuracy"] = [0.9, 0.8, 0.7, 1.0, 0.9, 0.9]
+        >>> ways = ["task loss", "least squares"]
+        >>> table = pd.DataFrame({"pair": 0, "layer1": [*"1122"], "stitch": 2 * ways, "distance": 1.0})
+        >>> table["relative_accuracy"] = [0.9, 0.7, 1.0, 0.9]
         >>> by_pair(table)[["task_loss", "matched_directly"]].values.round(2).tolist()
         [[0.95, 0.5]]
 
     Columns pair; for every way the mean relative accuracy over layers, and in ``distance_…`` the mean
-    cross-entropy to model 2; matched_directly, the share of layers where least squares keeps 80 %;
-    correlation, of soft with hard targets over layers, and soft_minus_hard.
+    cross-entropy to model 2; matched_directly, the share of layers where least squares keeps 80 %.
     """
     accuracy, distance = (_wide(stitches, PLACE, value) for value in ("relative_accuracy", "distance"))
     accuracy["matched_directly"] = (accuracy["least_squares"] >= 0.8).astype(float)
-    accuracy["soft_minus_hard"] = accuracy["task_loss"] - accuracy["hard_targets"]
-    pairs = accuracy.drop(columns="layer1").groupby("pair")
-    found = pairs.mean().join(distance.drop(columns="layer1").groupby("pair").mean().add_prefix("distance_"))
-    found["correlation"] = [part["task_loss"].corr(part["hard_targets"]) for _, part in pairs]
-    return found.reset_index()
+    found, apart = (each.drop(columns="layer1").groupby("pair").mean() for each in (accuracy, distance))
+    return found.join(apart.add_prefix("distance_")).reset_index()
+
+
+def targets(stitches: pd.DataFrame) -> pd.DataFrame:
+    """For each pair, over its layers, how soft and hard targets of stitches by task loss compare.
+
+    Example:
+        >>> ways = ["task loss", "hard targets"]
+        >>> table = pd.DataFrame({"pair": 0, "layer1": [*"1122"], "stitch": 2 * ways})
+        >>> targets(table.assign(relative_accuracy=[0.9, 0.8, 1.0, 0.9])).values.round(2).tolist()
+        [[0.0, 0.1, 1.0]]
+
+    Columns pair, soft_minus_hard (a mean of relative accuracies) and correlation.
+    """
+    pairs = _wide(stitches, PLACE, "relative_accuracy").groupby("pair")
+    rows = [
+        {
+            "pair": pair,
+            "soft_minus_hard": (part["task_loss"] - part["hard_targets"]).mean(),
+            "correlation": part["task_loss"].corr(part["hard_targets"]),
+        }
+        for pair, part in pairs
+    ]
+    return pd.DataFrame(rows)
 
 
 def unstitched(stitches: pd.DataFrame) -> pd.DataFrame:
