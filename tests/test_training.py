@@ -612,6 +612,16 @@ def test_accuracy_is_a_count(n, classes, batch, seed):
     assert evaluate(nn.Identity(), logits, labels, batch_size=batch) == right / n
 
 
+def test_an_image_with_logits_that_are_not_numbers_counts_as_wrong():
+    class Log(nn.Module):
+        def forward(self, x):
+            return x.log()  # NaN below 0
+
+    images = normal(60, 2, seed=0)
+    labels = images.argmax(1)
+    assert evaluate(Log(), images, labels) == pytest.approx((images > 0).all(1).double().mean().item())
+
+
 def test_evaluation_uses_running_statistics_and_leaves_modes_alone():
     network = models.myrtle(2, in_channels=1)
     network.bn2.eval()

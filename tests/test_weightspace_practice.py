@@ -257,6 +257,8 @@ PRODUCTS = {
     "transposed": lambda h, W: (W.T @ h.T).T,
     "einsum": lambda h, W: torch.einsum("bi,ij->bj", h, W),
     "bmm": lambda h, W: torch.bmm(h[None], W[None])[0],
+    "addmm": lambda h, W: torch.addmm(torch.zeros(2, 1), W.T, h.T).T,
+    "tensordot": lambda h, W: torch.tensordot(W, h, ([0], [1])).T,
 }
 
 

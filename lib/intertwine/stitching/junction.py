@@ -15,6 +15,7 @@ from intertwine.data import Dataset
 from intertwine.data.dataset import check_dataset
 from intertwine.stitching.stitched import Layers, Stitched, Values, as_tuple, as_values, cut, run_part
 from intertwine.training import check_data, front_values, outputs
+from intertwine.training.evaluate import correct
 from intertwine.training.outputs import FRONT_BYTES, all_outputs
 
 BATCH = 200  # images at a time, where nothing is trained: on a CPU twice as fast as 500
@@ -169,7 +170,7 @@ class Junction:
         """How well a network that was stitched here does on a set; the accuracy is that of `evaluate`."""
         parts = [run_part(network.rest, values, self.precision(name)) for values in self.values(name)]
         logits, labels = torch.cat(parts).float(), self.labels(name)
-        right = (logits.argmax(1) == labels).double().mean().item()
+        right = correct(logits, labels).double().mean().item()
         loss, distance = (F.cross_entropy(logits, x).item() for x in (labels, self.targets(name)))
         return Judged(right, loss, distance)
 

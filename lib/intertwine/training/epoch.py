@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from intertwine import files
 from intertwine.devices import autocast, deterministic_kernels
+from intertwine.training.evaluate import correct
 from intertwine.training.recipes import Recipe
 
 Row = dict[str, Any]
@@ -130,7 +131,7 @@ def epoch(
                 after_step()
             seen += len(labels)
             total += len(labels) * loss.detach()
-            right += (logits.argmax(1) == labels).sum()
+            right += correct(logits, labels).sum()
     row = {"epoch": number + 1, "lr": optimizer.param_groups[0]["lr"]}
     row |= {"loss": total.item() / seen, "accuracy": right.item() / seen}  # waits for the device
     if not isfinite(row["loss"]):

@@ -1,7 +1,7 @@
 """The accuracy of a network, and whether data fit it."""
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from intertwine.checks import check_finite, check_images, check_model, not_taken
@@ -36,7 +36,18 @@ def evaluate(
     """
     check_data(network, images, labels)
     logits = all_outputs(network, images, batch_size=batch_size, dtype=dtype)
-    return (logits.argmax(1) == labels.to(logits.device)).double().mean().item()
+    return correct(logits, labels.to(logits.device)).double().mean().item()
+
+
+def correct(logits: Float[Tensor, "n classes"], labels: Int[Tensor, " n"]) -> Bool[Tensor, " n"]:
+    """Whether the largest logit is at the label; where one is NaN, none is the largest.
+
+    Example:
+        >>> nan = float("nan")
+        >>> correct(torch.tensor([[1.0, 2.0], [nan, 0.0]]), torch.tensor([1, 0]))
+        tensor([ True, False])
+    """
+    return (logits.argmax(1) == labels) & ~logits.isnan().any(1)
 
 
 def check_data(network: nn.Module, images: Tensor, labels: Tensor, *, least: int = 1) -> None:

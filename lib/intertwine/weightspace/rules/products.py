@@ -6,7 +6,7 @@ from intertwine.weightspace.rules.axes import Label, resolve, size
 from intertwine.weightspace.rules.entries import meet, product
 from intertwine.weightspace.rules.infer import Inference, NotUnderstood, bind, rule
 from intertwine.weightspace.rules.regroup import repeated
-from intertwine.weightspace.trace.run import Call
+from intertwine.weightspace.trace.run import Call, Ref
 
 REST = "ABCDEFGHIJKLMNOP"  # the letters of ...
 EQUATIONS = {
@@ -49,6 +49,11 @@ def products(state: Inference, p: Label, q: Label, why: str = "contracted") -> L
     return contraction(state, p, ps, q, qs, batches + "i" * (len(p) > 1) + "j" * (len(q) > 1), why)
 
 
+def _reads(state: Inference, x: Ref, i: int, y: Ref, j: int) -> None:
+    """Axis i of x is summed with axis j of y: one of them a weight reads, of two weights the second."""
+    state.reads(*((x, i) if state.is_weight(x) and not state.is_weight(y) else (y, j)))
+
+
 @rule("linear")
 def linear(state: Inference, call: Call) -> Label:
     """y = Wx + b: x moves by M means W moves by M^{-1} on that side; y and b move as the rows of W."""
@@ -64,10 +69,7 @@ def linear(state: Inference, call: Call) -> Label:
 def matmul(state: Inference, call: Call) -> Label:
     a = bind(call, "input other")
     x, y = (a["other"], a["input"]) if call.name == "__rmatmul__" else (a["input"], a["other"])
-    if state.is_weight(x) and not state.is_weight(y):
-        state.reads(x, len(state.shape(x)) - 1)
-    else:
-        state.reads(y, max(0, len(state.shape(y)) - 2))
+    _reads(state, x, len(state.shape(x)) - 1, y, max(0, len(state.shape(y)) - 2))
     return products(state, state.of(x), state.of(y))
 
 
@@ -75,7 +77,7 @@ def matmul(state: Inference, call: Call) -> Label:
 def addmm(state: Inference, call: Call) -> Label:
     a = bind(call, "input first second")
     first, second = a.get("mat1", a["first"]) or a["batch1"], a.get("mat2", a["second"]) or a["batch2"]
-    state.reads(second, len(state.shape(second)) - 2)
+    _reads(state, first, len(state.shape(first)) - 1, second, len(state.shape(second)) - 2)
     y = products(state, state.of(first), state.of(second))
     return meet(state, y, state.of(a["input"]), f"bias of {call.name}")
 
@@ -129,7 +131,7 @@ def tensordot(state: Inference, call: Call) -> Label:
     letters = [chr(ord("a") + k) for k in range(len(x) + len(y))]
     xs, ys = letters[: len(x)], letters[len(x) :]
     for i, j in zip(left, right, strict=True):
-        state.reads(a["b"], j % len(y))
+        _reads(state, a["a"], i % len(x), a["b"], j % len(y))
         ys[j] = xs[i]
     out = "".join(c for c in xs + ys if (c in xs) != (c in ys))
     return contraction(state, x, "".join(xs), y, "".join(ys), out)
