@@ -26,7 +26,6 @@ DIRECT: Kinds = {
     "no stitch": {"kind": "identity"},
     "least squares": {"kind": "least squares"},
     "orthogonal": {"kind": "orthogonal"},
-    "orthogonal without bias": {"kind": "orthogonal", "affine": False},  # the authors'
     "best permutation": {"kind": "permutation"},
 }
 
