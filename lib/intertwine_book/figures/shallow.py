@@ -1,5 +1,7 @@
 """Figures of shallow ReLU networks: folds, neurons, degeneracies, hidden symmetries and the theorems."""
 
+import math
+import re
 from typing import Any
 
 import numpy as np
@@ -118,7 +120,9 @@ def degeneracies(table: pd.DataFrame) -> Figure:
             rows = part[part["network"] == name]
             place = rows["distance"].map({kind: index for index, kind in enumerate(kinds)})
             height = place + 0.16 * (offset - (len(names) - 1) / 2)
-            axis.scatter(rows["value"], height, color=colour, marker=marker, s=16, alpha=0.7, label=name)
+            axis.scatter(
+                rows["value"], height, color=colour, marker=marker, s=16, alpha=0.7, label=_in_powers(name)
+            )
         axis.set(xscale="log", xlabel="distance", ylim=(len(kinds) - 0.5, -0.5))
         axis.set_yticks(range(len(kinds)), [_DISTANCES[kind] for kind in kinds])
     least = table["value"][table["value"] > 0].min()
@@ -127,6 +131,12 @@ def degeneracies(table: pd.DataFrame) -> Figure:
     axis.minorticks_off()
     figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
+
+
+def _in_powers(name: str) -> str:
+    """A name that ends with a power of ten, as "decay 1e-05", with its exponent: "decay $10^{-5}$"."""
+    found = re.fullmatch(r"(.* )(1e-\d+|0\.0*1)", name)
+    return f"{found[1]}$10^{{{round(math.log10(float(found[2])))}}}$" if found else name
 
 
 def hidden_counts(table: pd.DataFrame, xlabel: str = "largest integer") -> Figure:
