@@ -216,9 +216,11 @@ story.unexplained()
 # ### Other activations, layer by layer
 #
 # *A matrix outside the group may cost little, and the cost does not always grow with depth.*
-# The penalties in points at the first · second · third convolution, one network each, of width {glue:text}`width`
-# with {glue:text}`alone-low:.0f` to {glue:text}`alone-high:.0f` % on CIFAR-10
-# (mean of {glue:text}`draws` matrices; {glue:text}`judged-on` images, one is {glue:text}`one-image:.1f` points):
+# The penalties in points at the first · second · third convolution of networks of width 64
+# with {glue:text}`others-64-low:.0f` to {glue:text}`others-64-high:.0f` % on CIFAR-10,
+# three with ReLU and one with each other activation
+# (mean of {glue:text}`draws-64` matrices a network; {glue:text}`judged-on` images,
+# one is {glue:text}`one-image:.1f` points):
 
 # %% tags=["remove-input"]
 story.activations()
@@ -227,14 +229,16 @@ story.activations()
 # Positive scalings before tanh or GELU cost at most {glue:text}`scaled-most:.1f` points on average at any layer,
 # although no matrix undoes them on all inputs.
 # Near 0 tanh is almost linear, and far from 0 GELU is almost ReLU.
-# An orthogonal matrix before tanh costs {glue:text}`tanh-first:.1f` points at the first convolution and
-# {glue:text}`tanh-last:.0f` at the third.
-# Before the absolute value it costs less at the third ({glue:text}`abs-last:.0f`) than at the first
-# ({glue:text}`abs-first:.0f`).
+# An orthogonal matrix before tanh costs nothing at the first convolution and {glue:text}`tanh-last:.1f` points
+# at the third.
+# Before the absolute value it costs less at the third ({glue:text}`abs-last:.1f`) than at the first
+# ({glue:text}`abs-first:.1f`).
 #
-# At width 64 an orthogonal matrix costs {glue:text}`gelu-64` points before GELU and {glue:text}`tanh-64` before tanh,
-# and positive scalings at most {glue:text}`scaled-64:.1f`
-# (one network each, of {glue:text}`others-64-low:.0f` to {glue:text}`others-64-high:.0f` %; five matrices).
+# At width {glue:text}`width` an orthogonal matrix costs more before each activation:
+# {glue:text}`relu-16` points before ReLU, {glue:text}`gelu-16` before GELU, {glue:text}`tanh-16` before tanh
+# and {glue:text}`abs-16` before the absolute value
+# (one network each, of {glue:text}`alone-low:.0f` to {glue:text}`alone-high:.0f` %;
+# {glue:text}`draws` matrices).
 #
 # (sec-figure-4)=
 # ## The paper's protocol, with a control
@@ -462,12 +466,10 @@ print(ours.groupby("group")["unexplained"].mean().round(3).to_string())
 # ::::{solution} ex-which-cells
 # :class: dropdown
 # Those in the group, by {prf:ref}`prop-regression`: signs for tanh and the absolute value,
-# positive scalings for ReLU and the absolute value, scalings of either sign for the absolute value,
-# everything for the identity.
-# In the mean over layers two kinds cost less than half a point: positive scalings before GELU,
-# and all scalings before tanh.
-# As tanh is odd, scalings of either sign cost there exactly what positive ones do.
-# {ref}`sec-activations` has a reason for each; or later layers do not need what is lost.
+# positive scalings for ReLU and the absolute value, scalings of either sign for the absolute value.
+# In the mean over layers one kind costs less than half a point: scalings before tanh.
+# As tanh is odd, those of either sign cost exactly what positive ones do.
+# Near 0 tanh is almost linear; or later layers do not need what is lost.
 # ::::
 #
 # :::{exercise}
@@ -527,7 +529,7 @@ mean_curves(pd.DataFrame(found), "angle", "share", "by", **axes)
 # :::{exercise}
 # :label: ex-small-signals
 # *With data.*
-# Positive scalings before tanh and GELU cost almost nothing ({ref}`sec-activations`).
+# Positive scalings before tanh and GELU cost little ({ref}`sec-activations`).
 # Draw the unexplained share against the spread of the scalings.
 # What happens to tanh when they become large, and what to GELU?
 # :::
@@ -633,9 +635,8 @@ heatmap(both, "group", "network", "share", label="unexplained, %")
 # - In three ReLU networks of the paper's width an orthogonal matrix costs {glue:text}`exact-64-2:.0f` points on average
 #   at the second convolution and {glue:text}`exact-64-5:.0f` at the third; at the first no loss is established.
 #   ReLU makes inputs equal that should differ.
-#   That is not the only cause: tanh does not, and costs {glue:text}`tanh-last:.0f` at the third at width
-#   {glue:text}`width`.
-# - A matrix outside the group may cost little, for example positive scalings before tanh or GELU at that width.
+#   That is not the only cause: tanh does not, and costs {glue:text}`tanh-last:.0f` at the third, in one network.
+# - A matrix outside the group may cost little, for example positive scalings before tanh or GELU.
 # - A finetuned penalty also depends on the number of epochs.
 #   Report several budgets, and compare with a control.
 #

@@ -18,8 +18,8 @@ from intertwine_book.stories import finetuning
 from intertwine_book.stories.inserted import GROUP, PAPER_LAYERS, TURNED, WORDS, by_paper, mean, record
 from intertwine_book.stories.told import said, span
 
-TITLES = {"relu": "ReLU", "gelu": "GELU", "abs": "|z|", "identity": "z"}
-"""Activations as the text names them."""
+TITLES = {"relu": "ReLU", "gelu": "GELU", "tanh": "tanh", "abs": "|z|", "identity": "z"}
+"""Activations as the text names them, in its order."""
 MATRICES = {GROUP: "permutation · positive", "signed permutations": "permutation · signs"}
 MATRICES |= {"nonzero scalings": "permutation · either sign", TURNED: TURNED}
 """Kinds of matrices as figures and tables name them."""
@@ -69,9 +69,15 @@ def by_layer(table: pd.DataFrame) -> pd.DataFrame:
     return table.pivot_table(index=["group", "activation"], columns="layer", values="penalty")
 
 
+def wide() -> pd.DataFrame:
+    """Penalties in closed form at width 64: three networks with ReLU, one with each other activation."""
+    both = pd.concat([record("best_linear_map"), record("best_linear_map_others")], ignore_index=True)
+    return both.sort_values("activation", key=lambda names: names.map([*TITLES].index), kind="stable")
+
+
 def activations(table: pd.DataFrame | None = None) -> HTML:
     """Penalties by layer for each activation and kind of matrix, recorded or of the reader's own."""
-    table = record("best_linear_map_width_16") if table is None else table
+    table = wide() if table is None else table
     own, penalty = (
         table.groupby(["group", "activation"])["own"].all(),
         by_layer(table).round(1) + 0.0,
@@ -110,7 +116,7 @@ def facts() -> dict[str, Any]:
         >>> [f"{facts()[f'exact-64-{layer}']:.1f}" for layer in (0, 2, 5)]
         ['0.7', '4.1', '15.9']
     """
-    return _of_own_group() | _of_unexplained() | _at_width_64() | _of_others_at_64() | finetuning.facts()
+    return _of_own_group() | _of_unexplained() | _at_width_64() | _of_others() | finetuning.facts()
 
 
 def facts_of(table: pd.DataFrame) -> dict[str, float]:
@@ -133,11 +139,6 @@ def _of_own_group() -> dict[str, Any]:
         "in-group-64": int(record("best_linear_map")["own"].sum()),
         "relu-first": turned.loc["relu", 0],
         "relu-last": turned.loc["relu", 5],
-        "tanh-first": turned.loc["tanh", 0],
-        "tanh-last": turned.loc["tanh", 5],
-        "abs-first": turned.loc["abs", 0],
-        "abs-last": turned.loc["abs", 5],
-        "scaled-most": cost.loc[GROUP].loc[["tanh", "gelu"]].max(axis=None),
         **span(alone=table["base_accuracy"]),
     }
 
@@ -174,16 +175,16 @@ def _at_width_64() -> dict[str, Any]:
     }
 
 
-def _of_others_at_64() -> dict[str, Any]:
-    table = record("best_linear_map_others")
+def _of_others() -> dict[str, Any]:
+    table, narrow = wide(), by_layer(record("best_linear_map_width_16")).loc[TURNED]
     cost = by_layer(table)
-    rows = cost.loc[TURNED].round(1).astype(str).agg(" · ".join, axis=1)
-    least, most = table["base_accuracy"].agg(["min", "max"])
-    told = {
-        f"{name}-64": row.replace("-", "−").replace(" ", "\N{NO-BREAK SPACE}") for name, row in rows.items()
-    }
-    return told | {
-        "others-64-low": least,
-        "others-64-high": most,
-        "scaled-64": cost.loc[GROUP].max(axis=None),
+    first, last = (cost.loc[TURNED].drop("relu")[layer] for layer in (0, 5))
+    rows = narrow.round(1).astype(str).agg(" · ".join, axis=1).str.replace(" ", "\N{NO-BREAK SPACE}")
+    return {
+        **{f"{name}-16": row for name, row in rows.items()},
+        **{f"{name}-first": points for name, points in first.items()},
+        **{f"{name}-last": points for name, points in last.items()},
+        "scaled-most": cost.loc[GROUP].loc[["tanh", "gelu"]].max(axis=None),
+        "draws-64": table["trial"].nunique(),
+        **span(**{"others-64": table["base_accuracy"]}),
     }
