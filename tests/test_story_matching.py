@@ -5,9 +5,11 @@ from pathlib import Path
 
 import yaml
 
+from intertwine_book.results import recorded
 from intertwine_book.stories import lines
 from intertwine_book.stories import matching as story
 
+ALL = story.record("experiment_1_direct_by_pair")
 BY_PAIR, MEAN = story.record("experiment_1_by_pair"), story.kept()
 EACH = story.numbered(story.record("matching")).pivot(index="layer", columns=["stitch", "pair"], values="y")
 AHEAD = EACH["task loss"] - EACH["least squares"]
@@ -23,6 +25,16 @@ def test_task_loss_is_ahead_from_layer_2_on_in_each_of_five_pairs_and_at_layer_1
     assert len(BY_PAIR) == 5 and (BY_PAIR["task_loss"] > BY_PAIR["least_squares"]).all()
     assert AHEAD.shape == (8, 5) and (AHEAD.loc["2":] > 0.4).all(axis=None)
     assert AHEAD.loc["1"].between(-0.3, 0.001).all()
+
+
+def test_twenty_times_the_images_change_least_squares_by_less_than_a_point_and_the_gap_remains():
+    few, made = (
+        BY_PAIR["least_squares"],
+        recorded("03b_matching", "experiment_1_direct")["desk"][1]["parameters"],
+    )
+    assert (made["fit_images"], made["test_images"]) == (50_000, 10_000) and len(ALL) == 5
+    assert (ALL["least_squares"] - few).abs().max() < 0.01
+    assert (BY_PAIR["task_loss"] - ALL["least_squares"]).min() > 0.03
 
 
 def test_on_resnet_20_the_gap_is_largest_at_layer_9_and_there_is_none_at_layers_1_and_10():

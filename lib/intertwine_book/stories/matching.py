@@ -174,6 +174,7 @@ def _maps() -> dict[str, Any]:
     ahead = mean.loc["orthogonal"] - mean.loc["least squares"]
     return {
         "direct": 100 * by_pair["least_squares"].mean(),
+        "direct-all": 100 * record("experiment_1_direct_by_pair")["least_squares"].mean(),
         "task": 100 * by_pair["task_loss"].mean(),
         "permuted-2": mean.loc["best permutation", "2"],
         "permuted-8": mean.loc["best permutation", "8"],
