@@ -51,8 +51,8 @@ def write(run: Run, pairs: Pairs, own: Spec, own_test: Dataset, uses: Sequence[s
     run = replace(run, parameters={**run.parameters, **used})
     alone = cache(partial(_accuracy, test))
     options |= {"fit_images": len(train), "test_each_epoch": False}
-    groups = {"": (pairs, sets), "_residual": residual_networks(run, own, sets)[""]}
-    _closed_forms(run, groups, uses, options)
+    residual = {f"_residual{end}": each for end, each in residual_networks(run, own, sets).items()}
+    _closed_forms(run, {"": (pairs, sets), **residual}, uses, options)
 
     def joined(pair: int, layer1: str, couple: Any) -> tuple[Junction, dict[str, Any]]:
         place = Junction(couple[0], couple[1], layer1, **sets, **options)
