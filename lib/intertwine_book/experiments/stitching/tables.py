@@ -93,7 +93,7 @@ def tables(
     relaxed = stitched("relaxed", pairs[: given["compared"]], places, relaxation(recipe.epochs))
     equal = pd.concat([equal, relaxed], ignore_index=True)
     stitched("recipes", pairs[: given["compared"]], places[-1:], recipes(recipe.epochs))
-    slow = plain_sgd(recipe.epochs, len(sets["train"]), given["compared_ranks"][:1])
+    slow = plain_sgd(recipe.epochs, len(sets["train"]), given["compared_ranks"][:2])
     stitched("plain_sgd", pairs[: given["compared"]], places[-1:], slow)
     compared = protocols(equal)
     lines = connectivity(pairs, sets["train"], sets["test"], steps=steps(run, "connectivity"))
