@@ -2,13 +2,17 @@
 the page that follows one network through all phases of `weightspace` gives what it says."""
 
 import ast
+import builtins
 import contextlib
 import doctest
 import importlib
 import inspect
 import io
 import re
+import symtable
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -125,6 +129,27 @@ def test_examples_are_as_wide_as_a_page_and_the_first_functions_say_what_they_re
     page = (API / "index.md").read_text()
     for name in re.findall(r"{py:obj}`[^`<]+<([\w.]+)>`", page):
         assert name.endswith(".act") or {"Returns:", "See Also:"} <= {*docstrings()[name].splitlines()}, name
+
+
+def test_an_example_imports_what_neither_torch_nor_its_package_offers():
+    packages: dict[str, set[str]] = {}  # a text stands in each package that offers its function
+    for name, text in docstrings().items():
+        packages.setdefault(text, set()).add(".".join(name.split(".")[:2]))
+    for text, names in packages.items():
+        code = "".join(each.source for each in doctest.DocTestParser().get_examples(text))
+        table = symtable.symtable(code, "example", "exec")
+        offered = [getattr(each, "__all__", dir(each)) for each in map(importlib.import_module, names)]
+        known = {"torch", "nn", *dir(builtins), *chain.from_iterable(offered)}
+        known |= {each.get_name() for each in table.get_symbols() if each.is_assigned() or each.is_imported()}
+        assert not {*_names(table)} - known, text
+
+
+def _names(table: symtable.SymbolTable) -> Iterator[str]:
+    """What code reads of its outermost scope, also within functions."""
+    outermost = table.get_type() == "module"
+    yield from (each.get_name() for each in table.get_symbols() if outermost or each.is_global())
+    for inner in table.get_children():
+        yield from _names(inner)
 
 
 def test_the_book_s_own_two_examples_run(tmp_path, monkeypatch):

@@ -286,6 +286,7 @@ def test_bad_arguments_are_refused_before_any_work(setting):
         lambda: compare(
             first, second, LAYERS, images, measure="cca", minibatch=10, generator=generator(0)
         ): "unbiased CKA",
+        lambda: compare(first, second, LAYERS, images, cka, spatial="sum"): "for a function of matrices",
         lambda: null(cka, images, images, repeats=1, generator=generator(0)): "at least 2 repeats",
     }.items():
         assert message in sentence(call)

@@ -79,6 +79,18 @@ def test_it_stands_in_a_table_beside_kinds_that_have_names():
     assert case["options"]["kind"] == [f"{__name__}.Diagonal", 1]
 
 
+def test_a_function_of_statistics_returns_a_matrix_or_a_map():
+    pair, said = moved(), r"^Expected a function of statistics that returns a matrix, .* returns a float\.$"
+    options = {"at": "relu2", "train": TRAIN, "device": "cpu"}
+    plain, mapped = (
+        stitch(*pair, kind=kind, **options).stitch.weight
+        for kind in (lambda _: 2 * torch.eye(8), lambda _: LinearMap(2 * torch.eye(8)))
+    )
+    assert torch.equal(plain, mapped)
+    with pytest.raises(ValueError, match=said):
+        stitch(*pair, kind=lambda _: 1.0, **options)
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

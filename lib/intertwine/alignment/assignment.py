@@ -33,6 +33,7 @@ def unit_assignment(
     """Columns of A, the columns of B that `monomial` matches them with, and the scalars, also if these are 0.
 
     Example:
+        >>> from intertwine.groups import ScalarGroup
         >>> A = torch.rand(20, 3)
         >>> inputs, outputs, d = unit_assignment(
         ...     Statistics.of(A, A[:, [1, 2, 0]]), ScalarGroup("trivial")
@@ -53,6 +54,7 @@ def monomial(statistics: Statistics, scalars: ScalarGroup, *, affine: bool = Fal
     """The M of least ‖AM − B‖_F with one entry from `scalars` in every row and column, and 0 elsewhere.
 
     Example:
+        >>> from intertwine.groups import ScalarGroup
         >>> A = torch.randn(20, 2)
         >>> monomial(Statistics.of(A, -A), ScalarGroup("signs")).weight
         tensor([[-1.,  0.],

@@ -154,6 +154,7 @@ def dissect_each(
     """`dissect` for several masks of one size, such as true ones and shuffled ones, in little more time.
 
     Example:
+        >>> from intertwine.data.masks import Masks
         >>> planes = (
         ...     torch.rand(20, 3, 8, 8, generator=torch.Generator().manual_seed(0))
         ...     < 0.1

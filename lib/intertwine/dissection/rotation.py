@@ -33,6 +33,7 @@ class RotationPlanes(NamedTuple):
     """A rotation as its planes and angles: the real Schur form of an orthogonal matrix.
 
     Example:
+        >>> import math
         >>> quarter = torch.tensor([[0.0, -1.0], [1.0, 0.0]])
         >>> split = rotation_planes(quarter)
         >>> (
@@ -76,6 +77,7 @@ def rotation_planes(Q: Float[Tensor, "n n"]) -> RotationPlanes:
     """The planes that a rotation turns, and by how much, in float64.
 
     Example:
+        >>> import math
         >>> rotation_planes(-torch.eye(4)).angles / math.pi
         tensor([1., 1.], dtype=torch.float64)
 

@@ -77,7 +77,8 @@ output depends on more than the same entry of its input.
 
 
 def _named(name: str) -> Callable[[Tensor], Tensor]:
-    for place in (nn, nn.functional, torch.special, Tensor):
+    places = nn, nn.functional, torch.special, Tensor
+    for place in places:
         found = getattr(place, name, None)
         if isinstance(found, type) and issubclass(found, nn.Module):
             try:
@@ -86,10 +87,10 @@ def _named(name: str) -> Callable[[Tensor], Tensor]:
                 raise ActivationError(f"torch.nn.{name} needs arguments: give a module ({error}).") from None
         if callable(found) and not isinstance(found, type):
             return found
-    names = {n for place in (nn, nn.functional, Tensor) for n in dir(place)}
+    names = {n for place in places for n in dir(place)}
     near = get_close_matches(name, sorted(names), n=3)
     raise ActivationError(
-        f"No activation is named {name!r}: give a name from torch.nn or torch.nn.functional"
+        f"No activation is named {name!r}: give a name from torch.nn, torch.nn.functional or torch.special"
         + (f", such as {', '.join(near)}" if near else "")
         + ", a module or a callable."
     )

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import ClassVar
 
 import torch
@@ -58,8 +59,10 @@ class MatrixGroup(ABC):
     activation: Activation | None = None
 
     def __post_init__(self) -> None:
-        if self.n < 1:
-            raise ValueError(f"The width n of a group of n×n matrices must be at least 1; got {self.n}.")
+        if not isinstance(self.n, Integral) or self.n < 1:
+            raise ValueError(
+                f"The width n of a group of n×n matrices must be an integer of at least 1; got {self.n!r}."
+            )
 
     @property
     @abstractmethod

@@ -21,6 +21,7 @@ class Monomial(MatrixGroup):
     """{PD : P a permutation matrix, every d_i in `scalars`}: G_σ for every σ that is not affine (n ≥ 2).
 
     Example:
+        >>> from intertwine.groups.scalar import POSITIVE
         >>> Monomial(2, POSITIVE).contains(torch.tensor([[0.0, 2.0], [0.5, 0.0]]))
         True
     """

@@ -104,7 +104,7 @@ class ScalarGroup:
         Example:
             >>> (
             ...     ScalarGroup("nonzero").normal(torch.tensor([0.5, -2.0])),
-            ...     SIGNS.normal(torch.tensor([-3.0])),
+            ...     ScalarGroup("signs").normal(torch.tensor([-3.0])),
             ... )
             (tensor([ 2.0000, -0.5000]), tensor([-1.]))
         """

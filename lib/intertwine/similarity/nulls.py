@@ -53,8 +53,8 @@ def null(
         True
 
     Args:
-        measure: a name out of `MEASURES`, or a function of two sets of features; bind its options with
-            `functools.partial`.
+        measure: a name out of `MEASURES`, or a function of two sets of features, which gets them as they are
+            (`compare` hands over matrices in float64); bind its options with `functools.partial`.
         X, Y: features (n, c), tokens (n, t, c) or feature maps (n, c, h, w) of the same inputs.
         kind: "shuffle" permutes the inputs of Y, whole images where there are maps, and leaves each set of
             features as it is. "gaussian" draws both anew, every channel with its mean and deviation. A

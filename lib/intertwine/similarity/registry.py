@@ -166,6 +166,10 @@ def _of_matrices(
     function: Callable[[Tensor, Tensor], Tensor | float], X: Tensor, Y: Tensor, *, spatial: Spatial
 ) -> Float[Tensor, ""]:
     """A function that knows nothing of positions."""
+    if spatial == "sum":
+        raise ValueError(
+            "Expected 'features', 'mean' or 'samples' for a function of matrices, was given 'sum'."
+        )
     value = torch.as_tensor(function(arranged(X, spatial), arranged(Y, spatial)), dtype=torch.float64)
     if value.ndim:
         raise ValueError(

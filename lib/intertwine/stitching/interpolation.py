@@ -44,6 +44,7 @@ def line(
     """Accuracy on the line between two networks, with interpolated and re-estimated batch-norm statistics.
 
     Example:
+        >>> from intertwine.data import Dataset
         >>> a, b = (
         ...     nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2)) for _ in range(2)
         ... )
@@ -81,6 +82,7 @@ def barriers(lines: pd.DataFrame, by: Sequence[str], accuracy: str = "accuracy")
     """How far accuracy on a line falls below the chord between its ends, at most; lower is better connected.
 
     Example:
+        >>> import pandas as pd
         >>> table = pd.DataFrame(
         ...     {"fraction": [0.0, 0.5, 1.0], "accuracy": [0.9, 0.4, 0.8], "pair": 0}
         ... )

@@ -41,6 +41,7 @@ class Junction:
     """A place where model 1 can be stitched to model 2, with the data to do it.
 
     Example:
+        >>> from intertwine.data import Dataset
         >>> def network():
         ...     return nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 10))
         >>> a, b = network(), network()

@@ -47,9 +47,13 @@ def build(
                 f"Expected options of kinds that are names or classes alone, was given {', '.join(given)} "
                 f"for a {type(kind).__name__}: leave them out."
             )
-        if isinstance(kind, Tensor):
-            return LinearMap(kind)
-        return kind if isinstance(kind, LinearMap | nn.Module) else kind(junction.statistics)
+        made = kind if isinstance(kind, Tensor | LinearMap | nn.Module) else kind(junction.statistics)
+        if not isinstance(made, Tensor | LinearMap | nn.Module):
+            raise ValueError(
+                f"Expected a function of statistics that returns a matrix, a LinearMap or a module, was "
+                f"given one that returns {described(made)}."
+            )
+        return LinearMap(made) if isinstance(made, Tensor) else made
     made, name = _class(kind, "kind"), repr(kind) if isinstance(kind, str) else kind.__name__
     options = _filled(options, options_of(made), name)
     if not trained and start is None:

@@ -35,6 +35,8 @@ def stitch(
     """The network that runs model 1 up to a layer, then a map of channels, then model 2 behind its layer.
 
     Example:
+        >>> from intertwine.alignment import LinearMap
+        >>> from intertwine.data import Dataset
         >>> def network():
         ...     return nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 10))
         >>> a, b = network(), network()
@@ -134,6 +136,7 @@ def stitch_at(
     """Make a stitch at a junction, which runs each front once for all of them.
 
     Example:
+        >>> from intertwine.data import Dataset
         >>> def network():
         ...     return nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 10))
         >>> a, b = network(), network()
@@ -178,6 +181,7 @@ def stitch_all(
     """Make several stitches at a junction, from the keywords of `stitch_at` for each name.
 
     Example:
+        >>> from intertwine.data import Dataset
         >>> def network():
         ...     return nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 10))
         >>> data = Dataset.of(torch.randn(100, 5), torch.arange(100) % 10)

@@ -61,6 +61,7 @@ class Stitched(nn.Module):
     """A stitched network: `front`, and `rest`, which is a stitch and a back.
 
     Example:
+        >>> from intertwine.stitching.stitched import Rest
         >>> part = nn.Linear(3, 3)
         >>> Stitched(part, Rest(nn.Identity(), part)).stitch
         Identity()

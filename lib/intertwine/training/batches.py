@@ -16,6 +16,7 @@ class Batches:
     """The batches of a training, epoch by epoch.
 
     Example:
+        >>> from intertwine.data import Dataset
         >>> data = Dataset.of(torch.randn(100, 1, 8, 8), torch.arange(100) % 10)
         >>> batches = Batches.of(
         ...     data, Recipe(epochs=1, batch_size=64, lr=0.1, flip=True, shift=1)

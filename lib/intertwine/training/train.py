@@ -27,6 +27,7 @@ class Trained(NamedTuple):
     """A trained network, in evaluation mode, and its history.
 
     Example:
+        >>> import pandas as pd
         >>> Trained(nn.Linear(2, 2), pd.DataFrame({"loss": [2.3, 0.1]})).history.shape
         (2, 1)
     """
@@ -51,6 +52,7 @@ def train(
     """Train a copy of `network` on `data` by `recipe`, with the cross-entropy as loss.
 
     Example:
+        >>> from intertwine.data import Dataset
         >>> x = torch.randn(200, 2, generator=torch.Generator().manual_seed(0))
         >>> data = Dataset.of(x, (x[:, 0] > 0).long())
         >>> trained = train(

@@ -14,6 +14,7 @@ class Entropic(Stitch):
     """The permutation with positive scales nearest to the activations; trained by entropic assignment, p = q.
 
     Example:
+        >>> from intertwine.alignment import Statistics
         >>> A = torch.rand(100, 2)
         >>> Entropic(Statistics.of(A, 2 * A[:, [1, 0]])).weight.detach().round(
         ...     decimals=4
