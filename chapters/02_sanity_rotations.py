@@ -229,12 +229,13 @@ story.activations()
 # Positive scalings before tanh or GELU cost at most {glue:text}`scaled-most:.1f` points on average at any layer,
 # although no matrix undoes them on all inputs.
 # Near 0 tanh is almost linear, and far from 0 GELU is almost ReLU.
-# An orthogonal matrix before tanh costs nothing at the first convolution and {glue:text}`tanh-last:.1f` points
-# at the third.
+# In this one network an orthogonal matrix before tanh costs nothing that {glue:text}`judged-on` images show
+# at the first convolution, and {glue:text}`tanh-last:.1f` points at the third.
 # Before the absolute value it costs less at the third ({glue:text}`abs-last:.1f`) than at the first
 # ({glue:text}`abs-first:.1f`).
 #
-# At width {glue:text}`width` an orthogonal matrix costs more before each activation:
+# In our networks of width {glue:text}`width`, which are less accurate and were trained for fewer epochs,
+# an orthogonal matrix costs more at each convolution, except perhaps at the first before tanh:
 # {glue:text}`relu-16` points before ReLU, {glue:text}`gelu-16` before GELU, {glue:text}`tanh-16` before tanh
 # and {glue:text}`abs-16` before the absolute value
 # (one network each, of {glue:text}`alone-low:.0f` to {glue:text}`alone-high:.0f` %;
@@ -460,7 +461,7 @@ print(ours.groupby("group")["unexplained"].mean().round(3).to_string())
 # *Warm-up.*
 # Which cells of the table in {ref}`sec-activations` are 0 without any computation?
 # Take the groups from {doc}`01_intertwiner_groups`.
-# Which of the others are below half a point, and why?
+# Which other kinds cost less than half a point in the mean over the three convolutions, and why?
 # :::
 #
 # ::::{solution} ex-which-cells
@@ -621,7 +622,8 @@ heatmap(both, "group", "network", "share", label="unexplained, %")
 # :::{exercise}
 # :label: ex-open-rotation
 # *Open.*
-# After the repair by least squares an orthogonal matrix costs most at the third convolution ({numref}`fig-own-group`).
+# After the repair by least squares an orthogonal matrix before a ReLU costs most at the third convolution
+# ({numref}`fig-own-group`).
 # Is that the width, the size of the feature maps, or what the layer has learned?
 # Separate the three: change only a few channels, or turn by a fraction of the angle as in {doc}`05_interpretability`,
 # in networks of several widths.
@@ -636,7 +638,8 @@ heatmap(both, "group", "network", "share", label="unexplained, %")
 #   at the second convolution and {glue:text}`exact-64-5:.0f` at the third; at the first no loss is established.
 #   ReLU makes inputs equal that should differ.
 #   That is not the only cause: tanh does not, and costs {glue:text}`tanh-last:.0f` at the third, in one network.
-# - A matrix outside the group may cost little, for example positive scalings before tanh or GELU.
+# - A matrix outside the group may cost little, for example positive scalings before tanh or GELU,
+#   in one network each.
 # - A finetuned penalty also depends on the number of epochs.
 #   Report several budgets, and compare with a control.
 #
