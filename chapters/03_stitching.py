@@ -367,8 +367,7 @@ story.penalties()
 # - *The group, started from activations, loses less than rank 4 in each pair.*
 #   The low ranks start at random, as in the paper, though with other factors and a bias,
 #   and lose {glue:text}`rank-4-low:.0f` to {glue:text}`rank-4-high:.0f` points at rank 4.
-#   In print the group loses less at layers 6, 10 and 14; at layer 3 its printed values, 8.3 and 8.6,
-#   are equal as far as the figure can be read.
+#   In print the group loses less at layers 6, 10 and 14, and at layer 3 about as much (8.3 and 8.6).
 # - *The paper's relaxation, by its authors' recipe, loses about as much as printed at layers 6, 10 and 14*: on average
 #   {glue:text}`relaxed-3:.1f`, {glue:text}`relaxed-6:.1f`, {glue:text}`relaxed-10:.1f`
 #   and {glue:text}`relaxed-14:.1f` points at the four layers; printed are {glue:text}`printed-3:.1f`,
@@ -379,7 +378,6 @@ story.penalties()
 #   *At layer 14 optimiser and rate matter much.*
 #   With Adam for plain SGD and nothing else changed the relaxation loses {glue:text}`adam-32:.0f` points there,
 #   and {glue:text}`adam-slow:.0f` at a hundredth of that rate.
-#   Plain SGD in batches of 128 loses {glue:text}`batches-128:.0f`.
 # - *In narrow networks the group loses more*: {glue:text}`narrow-low:.0f` to
 #   {glue:text}`narrow-high:.0f` points at width 16, from activations.
 #   They were trained for fewer epochs than those of width 64; in {numref}`fig-norms` all have one recipe.
@@ -407,10 +405,9 @@ story.penalties()
 # New statistics do not repair every permutation: a random one, without scalings, loses
 # {glue:text}`random-again-low:.0f` to {glue:text}`random-again-high:.0f`.
 #
-# At width 16, with the same recipe, rank 4 loses less than the assignment at layer 3, in each of
+# At width 16 rank 4 loses less than the assignment at layer 3, in each of
 # {glue:text}`fitted-pairs-narrow:.0f` pairs, and more at the other layers.
 # At width 32 it loses more at every layer.
-# Rank 4 is a quarter of the 16 channels of layer 3, and a sixteenth of 64.
 # At width 16 the assignment and least squares both lose {glue:text}`narrow-times-low:.0f` to
 # {glue:text}`narrow-times-high:.0f` times as much as at width 64, with re-estimated statistics.
 #
@@ -420,11 +417,10 @@ story.penalties()
 # {glue:text}`equal-group-low:.0f` to {glue:text}`equal-group-high:.0f` points against
 # {glue:text}`equal-four-low:.0f` to {glue:text}`equal-four-high:.0f` on average.
 # It does so without a bias, which rank 4 has, and with at most an eighth of the trained numbers
-# (its search trains $n^2$ scores besides).
+# (its search trains $n^2$ scores).
 # *From random starts, each by its own recipe, the relaxation loses less than rank 4 at layers 6 and 14*,
 # as in print; here by {glue:text}`ahead-low:.0f` to {glue:text}`ahead-high:.0f` points in each pair.
-# At layer 10 it does so, too, in two pairs by only about a point;
-# but rank 4 from its closed form loses less than it in three of four.
+# At layer 10 it does so, too, in two pairs by only about a point.
 # At layer 3 rank 4 loses less in three of four.
 # Here rank 4 has our recipe: epochs, images and batch norm are equal, all else differs.
 #
@@ -439,15 +435,14 @@ story.penalties()
 # printed are {glue:text}`printed-four:.1f` and {glue:text}`printed-two:.1f`.
 # In as many steps the relaxation loses {glue:text}`own-group-low:.1f` to {glue:text}`own-group-high:.1f`;
 # {glue:text}`own-plain:.0f` of its {glue:text}`equal-pairs:.0f` maps are plain permutations,
-# for scalings are trained in the second half only.
+# for scalings begin in the second half.
 # *So with each by its authors' recipe, in about as many steps, the relaxation loses less than rank 4 there*,
 # by {glue:text}`ahead-own-low:.1f` to {glue:text}`ahead-own-high:.1f` points in each pair.
 # But rank 4 has a tenth of its rate.
 # With Adam for both, in four epochs, the relaxation loses more.
 # *From random starts ranks 1 and 2 lose more than the relaxation at every layer of each pair, as in print.*
 #
-# On handwritten digits at width 16, with sixteen epochs from closed forms,
-# rank 4 loses less than the group in each of four pairs at layers 3 and 6.
+# On digits at width 16, from closed forms, rank 4 loses less than the group at layers 3 and 6, in each of four pairs.
 
 # %% tags=["remove-input"] figure="fig-protocols"
 equal_terms.penalties()
@@ -455,7 +450,7 @@ equal_terms.penalties()
 # %% [markdown]
 # *What would change it.*
 # Another schedule or rate, more images and augmented ones, more than {glue:text}`equal-pairs:.0f` pairs,
-# a bias for the group, the authors' recipe and number of steps at the other layers.
+# a bias for the group, the authors' recipe at the other layers.
 # More epochs might help rank 4, which is best at its last in {glue:text}`four-last:.0f` of
 # {glue:text}`four-cases:.0f` cases from random starts.
 #
@@ -683,7 +678,7 @@ for how in ({}, {"recipe": STITCH_RECIPES["digits"]}):
 #   - {numref}`fig-protocols` starts all at random, or all at closed forms
 # * - the group
 #   - Birkhoff's relaxation
-#   - the best permutation with Sinkhorn's gradient, two epochs, and the relaxation, four (at layer 14 also 112)
+#   - the best permutation with Sinkhorn's gradient, two epochs, and the relaxation, four
 #   - start, method, optimiser and epochs change together; in {numref}`fig-protocols` epochs are equal
 # * - bias
 #   - the text says affine; the authors' runs had none

@@ -101,7 +101,6 @@ def facts() -> dict[str, float]:
         **span(ahead=ahead.loc[[6, 14]]),
         **{f"{name}-{layer}": loss for name, at in drawn.items() for layer, loss in at.items()},
         **{"adam-32": others["G_ReLU, Adam"].mean(), "adam-slow": others["G_ReLU, Adam, rate 0.0001"].mean()},
-        "batches-128": others["G_ReLU, batches of 128"].mean(),
         **span(**{"ahead-own": slow["rank 4"] - slow["G_ReLU"], "own-group": slow["G_ReLU"]}),
         "own-four": slow["rank 4"].mean(),
         "ours-four": wide["random", "rank 4"].loc[14],
