@@ -105,17 +105,20 @@ story.matching()
 # - *From layer 2 on, task-loss matching is ahead at each layer of each of five pairs.*
 #   At layer 1 there is no gap.
 #   The worst stitch by task loss, at any layer, keeps {glue:text}`worst-task:.0f` %.
-# - *More images do not help the fit.*
+# - *Twenty times as many images change the fit little.*
 #   Least squares keeps {glue:text}`direct:.1f` % on average when it is fitted to 2,500 images and judged on
-#   3,000 others, and {glue:text}`direct-all:.1f` % with all 50,000 and 10,000.
+#   3,000 others, and {glue:text}`direct-all:.1f` % with 50,000 and 10,000.
 # - *On ResNet-20 the gap is largest at layer 9, in the authors' pair and in three pairs of others:*
 #   least squares keeps {glue:text}`direct-9-low:.0f` to {glue:text}`direct-9-high:.0f` % there,
 #   a stitch trained by the task {glue:text}`task-9:.0f` % on average.
 #   At layers 1 and 10 there is no gap.
 # - *A worse fit may be a better stitch.*
 #   An orthogonal map cannot fit better than least squares.
-#   At layer 8 it keeps more than least squares in each pair, by {glue:text}`orthogonal-ahead:.1f` % on average.
-#   In early layers it keeps less.
+#   At layer 8 of Tiny-10 it keeps more than least squares in each pair,
+#   by {glue:text}`orthogonal-ahead:.1f` % on average; in early layers it keeps less.
+#   On ResNet-20 it keeps more at layers 5 to 9 in each of four pairs:
+#   at layer 9 {glue:text}`orthogonal-9-low:.0f` to {glue:text}`orthogonal-9-high:.0f` %, and least squares
+#   {glue:text}`direct-9-all-low:.0f` to {glue:text}`direct-9-all-high:.0f` % (both fitted to all images).
 # - *Except at the last layer, the channels of one network are not those of the other in another order.*
 #   The permutation of channels that fits best keeps {glue:text}`permuted-2:.0f` % at layer 2
 #   and {glue:text}`permuted-8:.0f` % at layer 8, a random one {glue:text}`shuffled:.0f` % on average.
@@ -592,7 +595,8 @@ for how in ({}, {"recipe": STITCH_RECIPES["digits"]}):
 # * - least squares
 #   - fitted to the images that it is judged on
 #   - fitted to 2,500 training images, judged on 3,000 test images, or as the caption says;
-#     on the scoreboard fitted to all and judged on all
+#     on the scoreboard, where nothing is trained beside it on Tiny-10, fitted to all 50,000 training images
+#     and judged on all 10,000 test images
 #   - {ref}`ex-same-images`
 # * - starts
 #   - 50 random, 50 from least squares

@@ -45,6 +45,13 @@ def test_on_resnet_20_the_gap_is_largest_at_layer_9_and_there_is_none_at_layers_
     assert (gap.drop(columns=["1", "10"]) > 1).all(axis=None)
 
 
+def test_on_resnet_20_the_orthogonal_map_keeps_far_more_than_least_squares_at_layer_9_in_each_pair():
+    exact = story.fitted_to_all().pivot(index=["pair", "layer"], columns="stitch", values="y")
+    ahead = (exact["orthogonal"] - exact["least squares"]).unstack("layer")
+    assert len(ahead) == 4 and ahead["9"].min() > 15 and exact["orthogonal"].unstack("layer")["9"].min() > 90
+    assert (ahead[[*"56789"]] > 0.5).all(axis=None) and ahead["1"].max() < 0
+
+
 def test_an_orthogonal_map_is_ahead_of_least_squares_at_layer_8_in_each_pair_and_far_behind_early():
     stitches = story.numbered(story.record("matching")).pivot(
         index=["layer", "pair"], columns="stitch", values="y"

@@ -72,16 +72,23 @@ def floor() -> float:
     return float(record("directions").query("stitch == 'model 2'")["distance"].mean())
 
 
-def deep() -> pd.DataFrame:
-    """ResNet-20, stitched both ways: the authors' pair, then pairs of others; relative accuracy in `y`."""
-    others = record("residual_others")
-    return numbered(pd.concat([record("residual"), others.assign(pair=others["pair"] + 1)]))
+def deep(name: str = "residual") -> pd.DataFrame:
+    """Stitches of ResNet-20: the authors' pair, then pairs of others; relative accuracy in percent in `y`."""
+    others = record(f"{name}_others")
+    return numbered(pd.concat([record(name), others.assign(pair=others["pair"] + 1)]))
+
+
+def fitted_to_all() -> pd.DataFrame:
+    """Closed forms on ResNet-20, fitted to all images."""
+    return deep("figure_2_direct_residual")
 
 
 def matching() -> Figure:
     """The best fit keeps less accuracy than a stitch that the task trains, but at the first layer."""
     tiny, residual = "Tiny-10, five pairs, cut before the ReLU", "ResNet-20, four pairs, cut after blocks"
-    shown = pd.concat([numbered(record("matching")).assign(on=tiny), deep().assign(on=residual)])
+    turned = fitted_to_all().query("stitch == 'orthogonal'")
+    blocks = pd.concat([deep(), turned]).assign(on=residual)
+    shown = pd.concat([numbered(record("matching")).assign(on=tiny), blocks])
     ring = {"on": residual, "layer": "1", "stitch": "task loss", "y": 80.0}
     words = {"beside": {"printed": pd.DataFrame([ring])}, "panels": "on", "ylim": (44, 103), "height": 2.7}
     words["xlabel"] = "layer"
@@ -169,8 +176,8 @@ def facts() -> dict[str, Any]:
 
 def _maps() -> dict[str, Any]:
     mean, by_pair = kept(), record("experiment_1_by_pair")
-    each = deep().query("layer == '9'")
-    residual = each.groupby("stitch")["y"].mean()
+    each, exact = (table.query("layer == '9'") for table in (deep(), fitted_to_all()))
+    residual, turned = each.groupby("stitch")["y"].mean(), exact.query("stitch == 'orthogonal'")["y"]
     ahead = mean.loc["orthogonal"] - mean.loc["least squares"]
     return {
         "direct": 100 * by_pair["least_squares"].mean(),
@@ -186,6 +193,9 @@ def _maps() -> dict[str, Any]:
         "direct-3-loses": 100 - mean.loc["least squares", "3"],
         "worst-task": 100 * record("matching").query("stitch == 'task loss'")["relative_accuracy"].min(),
         **span(**{"direct-9": each.query("stitch == 'least squares'")["y"]}),
+        **span(**{"direct-9-all": exact.query("stitch == 'least squares'")["y"]}),
+        **span(**{"orthogonal-9": turned}),
+        "orthogonal-9-loses": 100 - turned.mean(),
         "direct-9": residual["least squares"],
         "task-9": residual["task loss"],
         "direct-9-loses": 100 - residual["least squares"],
