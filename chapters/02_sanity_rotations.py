@@ -637,7 +637,8 @@ heatmap(both, "group", "network", "share", label="unexplained, %")
 # - In three ReLU networks of the paper's width an orthogonal matrix costs {glue:text}`exact-64-2:.0f` points on average
 #   at the second convolution and {glue:text}`exact-64-5:.0f` at the third; at the first no loss is established.
 #   ReLU makes inputs equal that should differ.
-#   That is not the only cause: tanh does not, and costs {glue:text}`tanh-last:.0f` at the third, in one network.
+#   That is not the only cause: tanh makes none equal, yet an orthogonal matrix before it costs
+#   {glue:text}`tanh-last:.0f` at the third, in one network.
 # - A matrix outside the group may cost little, for example positive scalings before tanh or GELU,
 #   in one network each.
 # - A finetuned penalty also depends on the number of epochs.

@@ -104,7 +104,7 @@ story.matching()
 #
 # - *From layer 2 on, task-loss matching is ahead at each layer of each of five pairs.*
 #   At layer 1 there is no gap.
-#   The worst stitch by task loss, at any layer, keeps {glue:text}`worst-task:.0f` %.
+#   The worst of these stitches by task loss, at any layer, keeps {glue:text}`worst-task:.0f` %.
 # - *Twenty times as many images change the fit little.*
 #   Least squares keeps {glue:text}`direct:.1f` % on average when it is fitted to 2,500 images and judged on
 #   3,000 others, and {glue:text}`direct-all:.1f` % with 50,000 and 10,000.
@@ -119,8 +119,8 @@ story.matching()
 #   On ResNet-20 it keeps more at layers 5 to 9 in each of four pairs:
 #   at layer 9 {glue:text}`orthogonal-9-low:.0f` to {glue:text}`orthogonal-9-high:.0f` %, and least squares
 #   {glue:text}`direct-9-all-low:.0f` to {glue:text}`direct-9-all-high:.0f` % (both fitted to all images).
-# - *Except at the last layer, the channels of one network are not those of the other in another order.*
-#   The permutation of channels that fits best keeps {glue:text}`permuted-2:.0f` % at layer 2
+# - *No permutation of channels does as well.*
+#   On Tiny-10 the one that fits best keeps {glue:text}`permuted-2:.0f` % at layer 2
 #   and {glue:text}`permuted-8:.0f` % at layer 8, a random one {glue:text}`shuffled:.0f` % on average.
 #
 # ## Two ways to find a map
