@@ -23,6 +23,7 @@ def evaluate(
         >>> round(evaluate(nn.Identity(), logits, torch.tensor([1, 0, 1])), 3)
         0.667
 
+    An image with a logit that is NaN counts as wrong.
     The network runs in evaluation mode on the device of its parameters, and is left in the mode it was in.
     Networks may train in bfloat16; every accuracy of this library is measured in the network's own type.
 

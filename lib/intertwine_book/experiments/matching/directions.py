@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from intertwine.alignment import LinearMap, Statistics, least_squares
 from intertwine.stitching import Junction
 from intertwine.stitching.stitched import as_tuple
+from intertwine.training.evaluate import correct
 from intertwine.training.outputs import outputs
 from intertwine_book.experiments.rows import Row
 
@@ -78,6 +79,6 @@ def _judged(junction: Junction, values: Tensor) -> Row:
     parts = outputs(junction.back, values.transpose(1, -1).contiguous(), dtype=torch.float32)
     logits = torch.cat([as_tuple(part)[0] for part in parts]).float()
     n = len(logits)
-    right = (logits.argmax(1) == junction.labels("test")[:n]).double().mean().item()
+    right = correct(logits, junction.labels("test")[:n]).double().mean().item()
     distance = F.cross_entropy(logits, junction.targets("test")[:n]).item()
     return {"accuracy": 100 * right, "distance": distance}

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from intertwine.data import Dataset
 from intertwine.features import record
+from intertwine.training.evaluate import correct
 from intertwine.weightspace import WeightSpace, find_symmetries
 from intertwine_book.experiments.orbits.models import folded
 
@@ -98,7 +99,7 @@ def errors(
         exact = next(iter(ways.values()))(images)
         for (way, model), b in itertools.product(ways.items(), bits):
             logits = quantised(model, b, **options)(images)
-            right = (logits.argmax(1) == labels).double().mean().item()
+            right = correct(logits, labels).double().mean().item()
             error = ((logits - exact).norm() / exact.norm()).item()
             rows.append({"way": way, "bits": b, "error": 100 * error, "accuracy": 100 * right})
     return rows
