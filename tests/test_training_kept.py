@@ -60,7 +60,7 @@ def test_arguments_that_are_the_defaults_may_be_named(place):
 
 @pytest.mark.parametrize("fault", ["altered", "truncated", "missing"])
 def test_a_damaged_file_is_named_and_not_used(place, fault):
-    path = place / "myrtle-2-0.safetensors"
+    path = place / "myrtle-2-1-epochs-0.safetensors"
     content = bytearray(path.read_bytes())
     if fault == "missing":
         path.unlink()
@@ -70,14 +70,27 @@ def test_a_damaged_file_is_named_and_not_used(place, fault):
     kind, why = (FileNotFoundError, "no such file") if fault == "missing" else (ValueError, "another content")
     with pytest.raises(kind, match=rf"{why}: restore it with `git checkout`, or delete its entry"):
         zoo.get(SPEC, [0], device="cpu", root=place.with_name("empty"))
-    with pytest.raises(kind, match="myrtle-2-0"):
+    with pytest.raises(kind, match="myrtle-2-1-epochs-0"):
         kept.load(width=2, in_channels=1)
     assert kept.load(seed=1, width=2, in_channels=1)
 
 
 def test_what_is_not_kept_is_named_beside_what_is(place):
-    with pytest.raises(LookupError, match=r"keeps \(myrtle of width 2 with norm=True, seeds 0, 1\)"):
+    with pytest.raises(LookupError, match=r"keeps \(myrtle of width 2 with norm=True and epochs=1, seeds 0, 1\)"):
         kept.load(seed=7, width=2, in_channels=1)
+
+
+def test_networks_of_one_seed_and_other_epochs_stand_beside_each_other(place, tmp_path):
+    longer = replace(SPEC, recipe=replace(SPEC.recipe, epochs=2))
+    (trained,) = zoo.get(longer, [0], root=tmp_path / "zoo", device="cpu")
+    kept.keep(longer, (0, 0), trained, 0.5, precision="torch.float32")
+    arguments = {"width": 2, "in_channels": 1}
+    short, long = (kept.find(spec, (0, 0)).network for spec in (SPEC, longer))
+    assert not torch.equal(short.fc.weight, long.fc.weight)
+    for epochs, network in ((None, short), (1, short), (2, long)):
+        assert torch.equal(kept.load(epochs=epochs, **arguments).fc.weight, network.fc.weight)
+    with pytest.raises(LookupError, match=r"and epochs=2, seeds 0\), was given .*'epochs': 2.* and seed 1"):
+        kept.load_pair(0, epochs=2, **arguments)
 
 
 def test_the_folder_has_a_limit(place, monkeypatch):
@@ -106,7 +119,8 @@ def test_the_committed_manifest_describes_the_committed_files():
 def test_committed_networks_have_the_accuracy_of_the_manifest():
     test = data.load("cifar10", "test", device="cpu")[:1000]
     for entry in kept.manifest():
-        network = kept.load(entry["network"], seed=entry["seed"][0], **entry["arguments"])
+        epochs = entry["recipe"]["epochs"]
+        network = kept.load(entry["network"], seed=entry["seed"][0], epochs=epochs, **entry["arguments"])
         right = evaluate(network, test.images, test.labels)
         # four standard deviations of a share of 1,000 images, of which these are a part
         spread = 4 * (entry["accuracy"] * (1 - entry["accuracy"]) / 1000) ** 0.5

@@ -21,7 +21,7 @@ from intertwine.training.train import Trained
 from intertwine_book import models
 from intertwine_book.zoo.spec import Spec
 
-MOST_KEPT = 40_000_000  # bytes of all files together, since every clone carries them
+MOST_KEPT = 65_000_000  # bytes of all files together, since every clone carries them
 Entry = dict[str, Any]
 
 
@@ -71,25 +71,35 @@ def table() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names)
 
 
-def load(network: str = "myrtle", *, seed: int = 0, **arguments: Any) -> nn.Module:
+def load(
+    network: str = "myrtle", *, seed: int = 0, epochs: int | None = None, **arguments: Any
+) -> nn.Module:
     """One kept network, in evaluation mode.
 
     ``load(width=64, seed=3)`` is the Myrtle CNN of width 64 whose seed is 3; ``norm=False`` is one without
     batch norm. `arguments` are those of the function of `intertwine_book.models`. The networks are trained on
-    CIFAR-10, with images normalised as `intertwine_book.data.load` does.
+    CIFAR-10, with images normalised as `intertwine_book.data.load` does. Where networks of that seed were
+    trained for several numbers of epochs, `epochs` chooses; by default it is the fewest.
 
     Raises:
         LookupError: no such network is kept; the sentence lists those that are.
         FileNotFoundError, ValueError: its file is missing, or is not the one of the manifest.
     """
-    wanted = in_full(network, arguments)
-    for entry in manifest():
-        if (entry["network"], entry["arguments"], entry["seed"][0]) == (network, wanted, seed):
-            return _read(entry).network
+    wanted = (network, in_full(network, arguments), seed)
+    found = {
+        entry["recipe"]["epochs"]: entry
+        for entry in manifest()
+        if (entry["network"], entry["arguments"], entry["seed"][0]) == wanted
+    }
+    if found and epochs in (None, *found):
+        return _read(found[epochs or min(found)]).network
     known = "; ".join(
-        f"{row.network} of width {row.width} with norm={row[3] == 'yes'}, seeds {row.seeds}"
+        f"{row.network} of width {row.width} with norm={row[3] == 'yes'} and epochs={row.epochs}, "
+        f"seeds {row.seeds}"
         for row in table().itertuples()
     )
+    if epochs is not None:
+        arguments |= {"epochs": epochs}
     raise LookupError(
         f"Expected a network that {folder()} keeps ({known or 'it keeps none'}), was given {network} with "
         f"{arguments} and seed {seed}: train it with intertwine_book.zoo.get."
@@ -100,7 +110,7 @@ def load_pair(number: int = 0, **arguments: Any) -> tuple[nn.Module, nn.Module]:
     """Two independently trained Myrtle CNNs of one kind, to stitch, compare or match.
 
     Their seeds are 2·number and 2·number + 1.
-    ``f, g = load_pair(width=64)``; arguments and errors are those of `load`. No network is in two pairs.
+    ``f, g = load_pair(width=64)``; arguments, `epochs` among them, and errors are those of `load`. No network is in two pairs.
     """
     one, two = (load("myrtle", seed=2 * number + k, **arguments) for k in (0, 1))
     return one, two
@@ -123,7 +133,7 @@ def keep(spec: Spec, seed: tuple[int, int], trained: Trained, accuracy: float, *
     known = [entry for entry in manifest() if any(entry[fact] != value for fact, value in facts.items())]
     width = facts["arguments"].get("width", "")
     plain = "" if facts["arguments"].get("norm", True) else "-no-norm"
-    name = f"{spec.name}-{width}{plain}-{seed[0]}.safetensors"
+    name = f"{spec.name}-{width}{plain}-{spec.recipe.epochs}-epochs-{seed[0]}.safetensors"
     history = json.dumps(trained.history.round(5).to_dict("list"))
     content = save(_halved(trained.network), metadata={"history": history})
     path = folder() / name
