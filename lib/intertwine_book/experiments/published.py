@@ -17,7 +17,7 @@ from intertwine_book.models import load_published, published_files
 # network meets one of the same program and, as far as they go, of the same recipe, as two seeds of one recipe
 # meet in the papers: run8-1 to run8-5 are one recipe; run8-5 is left over, and meets run9-1.
 PUBLISHED = {
-    "tiny10": [(f"tiny10-in{k}-gn{k}.pt", f"tiny10-in{k + 1}-gn{k + 1}.pt") for k in range(0, 10, 2)],
+    "tiny10": [(f"tiny10-in{k}-gn{k}.pt", f"tiny10-in{k + 1}-gn{k + 1}.pt") for k in range(0, 20, 2)],
     "resnet20w1": [("resnet20w1-in0-gn0.pt", "resnet20w1-in1-gn1.pt")],
     "resnet20": [
         ("akamaster-resnet20-12fca82f.th", "resnet20-zheng-jiakun.th"),
@@ -37,7 +37,7 @@ def published_pairs(
 ) -> tuple[Sequence[tuple[nn.Module, nn.Module]], tuple[Dataset, Dataset]]:
     """n disjoint pairs of networks that their authors published, and the data as these networks expect them.
 
-    The names are tiny10 (five pairs) and resnet20w1 (one), of csiszarik2021, and resnet20 (eight), with the
+    The names are tiny10 (ten pairs) and resnet20w1 (one), of csiszarik2021, and resnet20 (eight), with the
     architecture of godfrey2022. The files of `models.published_files` lie below checkpoints in the data root.
     """
     if not 1 <= n <= len(PUBLISHED.get(name, ())):
