@@ -89,14 +89,14 @@ def main() -> None:
     torch.set_num_threads(1)
     print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, medians of {ROUNDS}")
     generator = torch.Generator().manual_seed(0)
-    network = models.fcn().double()
+    network = models.fcn().double().eval()
     x = torch.randn(500, 1, dtype=torch.float64, generator=generator)
     flat = genni.random_plane(torch.tensor([1.0, -1.0, 0.8, 0.5]).double(), 3, generator=generator)
     mine, other, error = compare(
         "FCN", network, flat, lambda x: 0.8 * x.relu() - 0.5 * (-x).relu(), x, 50, 1000
     )
     failed = error > 1e-6 or other < 100 * mine or mine * 50**3 / 1000 > 0.5
-    network = models.lenet(output_relu=False)
+    network = models.lenet(output_relu=False).eval()
     x = torch.randn(500, 1, 28, 28, generator=generator)
     theta = 2.0 * genni.random_starts(network, 1, generator=torch.Generator().manual_seed(1))
     flat = genni.random_plane(genni.parameter_vector(network), 3, generator=generator)

@@ -73,13 +73,13 @@ device = devices.pick(device)
 run = results.run(globals(), "06_genni")
 generator = run.generator()
 x = torch.randn(4000, 1, dtype=f64, generator=generator).to(device)
-seen, fcn = x[:samples], models.fcn()
+seen, fcn = x[:samples], models.fcn().eval()
 
 # %% figure="fig-space"
 solutions = [[1.0, -1.0, 0.0], [-0.4, 1.0, -0.6], [-0.7, -0.3, 1.0]]
 three = torch.cat([torch.tensor(solutions), torch.ones(3, 3)], 1)  # (w, c)
 hexagon = genni.plane(three)
-absolute = Problem(models.fcn((1, 3, 1)), torch.abs, seen)
+absolute = Problem(models.fcn((1, 3, 1)).eval(), torch.abs, seen)
 unrolled = genni.grid_loss(absolute, hexagon, (-1.1, 2.9), 41)
 
 along = {"along an edge": [1.0, -0.4, -0.6], "a permutation": [1.0, 0.0, -1.0]}
@@ -97,7 +97,7 @@ drag_plane(unrolled, hexagon, along | off)
 
 # %% figure="fig-classes"
 neuron = genni.plane(torch.tensor([[0.0, 0], [1, 0], [0, 1]]))
-one = Problem(models.fcn((1, 1, 1)), torch.relu, seen)
+one = Problem(models.fcn((1, 1, 1)).eval(), torch.relu, seen)
 alpha = torch.logspace(-0.5, 0.5, 25, dtype=f64)
 left = {"grid": genni.grid_loss(one, neuron, (-3, 3), points_2d)}
 left |= {"oracle": torch.stack([alpha, 1 / alpha], 1), "names": ("w", "c")}
@@ -128,7 +128,7 @@ polytope([0.0, 0.01, 0.05, 0.1, 0.3], [0.7, 0.3, -0.9, -0.1], name="polytope")
 corner = torch.cat([torch.zeros(4), torch.ones(4)])
 steps = torch.eye(4)[:3] - torch.eye(4)[1:]  # along Σ w = 0
 solid = torch.cat([corner[None], corner + torch.cat([steps, 0 * steps], 1)])
-four = Problem(models.fcn((1, 4, 1)), torch.abs, seen)
+four = Problem(models.fcn((1, 4, 1)).eval(), torch.abs, seen)
 body = genni.grid_loss(four, genni.plane(solid), (-1.6, 1.6), 20)
 for grid in (unrolled, body):
     print(genni.betti(genni.epsilon_set(grid, 0.1)))
@@ -483,7 +483,7 @@ from torch import nn
 from intertwine import genni
 
 layers = nn.Linear(1, 2, bias=False), nn.Tanh(), nn.Linear(2, 1, bias=False)
-tanh = nn.Sequential(*layers)
+tanh = nn.Sequential(*layers).eval()
 mine = torch.tensor([0.6, 1.7, 2.1, 0.9]).double()  # w₁, w₂, c₁, c₂
 own = genni.Problem(tanh, mine, torch.linspace(-3, 3, 100)[:, None].double())
 

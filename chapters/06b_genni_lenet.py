@@ -92,7 +92,7 @@ device = devices.pick(device)
 run = results.run(globals(), "06b_genni_lenet")
 generator = run.generator()
 
-lenet = models.lenet()
+lenet = models.lenet().eval()
 theirs, noise, starts = authors_draws(models.lenet, (1, 28, 28), 8192, 3, seed=0)
 noise, begun = noise.to(device), starts.to(device)
 authors = Problem(lenet, theirs, noise[: 256 * authors_steps])
@@ -138,7 +138,7 @@ assert torch.isclose(genni.loss_at(judged.on(images), centre.detach())[0], loss)
 # A generic plane through a point of an orbit therefore meets the orbit at no other point nearby.
 
 # %%
-small = models.lenet(1, output_relu=False, size=16)
+small = models.lenet(1, output_relu=False, size=16).eval()
 digits = data.load("digits", "train", device="cpu").images
 digits = nn.functional.interpolate(digits, size=16).flatten(1)
 components = torch.linalg.svd(digits - digits.mean(0), full_matrices=False).Vh
@@ -225,7 +225,7 @@ story.pieces()
 _, x, _ = authors_draws(models.fcn, (1,), 16384, 1, seed=10)
 x = x.to(device, torch.float64)
 theta = torch.tensor([1.0, -1.0, 0.8, 0.5])
-live = Problem(models.fcn(), theta, x[:4000])
+live = Problem(models.fcn().eval(), theta, x[:4000])
 four = genni.search(live, 3, seed=seed, starts=24).points
 live = live.on(x[:samples])
 
@@ -251,7 +251,7 @@ stack = {title: {} for title in cases}
 for size in (0.4, 0.8, 1.2, 1.6):
     for title, (h, flat, base) in cases.items():
         scaled = lambda x, size=size, base=base: size * base(x)
-        problem = Problem(models.fcn((1, h, 1)), scaled, x[:100])
+        problem = Problem(models.fcn((1, h, 1)).eval(), scaled, x[:100])
         grid = genni.grid_loss(problem, flat, (-2.5, 2.5), 2 * points_2d)
         stack[title][size] = grid
 class_stack(stack)
@@ -346,7 +346,7 @@ from torch import nn
 from intertwine import genni
 
 first, second = (nn.Linear(1, 1, bias=False) for _ in "wc")
-mine = nn.Sequential(first, nn.LeakyReLU(-1.0), second)
+mine = nn.Sequential(first, nn.LeakyReLU(-1.0), second).eval()
 inputs = torch.linspace(-2, 2, 100)[:, None].double()
 weights = genni.plane(torch.tensor([[0.0, 0], [1, 0], [0, 1]]))
 problem = genni.Problem(mine, torch.abs, inputs)

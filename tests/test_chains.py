@@ -48,7 +48,7 @@ def test_genni_evaluates_it_and_not_the_chain():
 
 
 def test_its_loss_on_a_grid_is_its_own_behind_a_convolution_too():
-    net = Residual(nn.Conv1d(2, 2, 3, padding=1), nn.Tanh())
+    net = Residual(nn.Conv1d(2, 2, 3, padding=1), nn.Tanh()).eval()
     x, theta = normal(5, 2, 4), genni.parameter_vector(net)
     flat = genni.plane(torch.stack([theta, theta + 1]))
     loss = genni.grid_loss(genni.Problem(net, lambda x: x, x), flat, (0, 1), 2).loss

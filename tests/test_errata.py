@@ -22,7 +22,7 @@ def test_a_further_group_keeps_the_function_where_both_neurons_are_off_on_one_si
     """lengyel2020 §4: neither a swap nor a scaling, which keep the products w_i c_i up to their order."""
     w, c = -normal64(2, seed=seed).abs() - 0.1, normal64(2, seed=seed + 1)
     moved = c + t * torch.stack([w[1], -w[0]])
-    network = fcn().double()
+    network = fcn().double().eval()
     x = normal64(50, 1, seed=seed + 2)
     outputs = []
     for output_weights in (c, moved):
@@ -39,10 +39,10 @@ def test_the_metric_of_genni_is_infinite_on_the_line_and_its_loss_is_a_square(se
     theta, move = torch.tensor([1.0, 0, 1, 0]).double(), torch.tensor([0, 0, 1.0, 0]).double()
     for r in (radius, 2 * radius):
         x = torch.linspace(-r, r, 2001, dtype=torch.float64)[:, None]
-        network = fcn().double()
+        network = fcn().double().eval()
         f, g = (genni.outputs(network, at[None], x).flatten() for at in (theta, theta + move))
         assert torch.trapezoid((f - g).square(), x.flatten()).item() == pytest.approx(r**3 / 3, rel=1e-5)
-    problem = genni.Problem(fcn(), theta, normal64(100, 1, seed=seed))
+    problem = genni.Problem(fcn().eval(), theta, normal64(100, 1, seed=seed))
     whole, half = genni.loss_at(problem, torch.stack([theta + move, theta + move / 2])).tolist()
     assert half == pytest.approx(whole / 4)
 

@@ -20,7 +20,7 @@ from intertwine_book.experiments.genni import closed_form, statements
 
 seeds = st.integers(0, 2**31)
 laws = settings(max_examples=12, deadline=None)
-FCN = models.fcn((1, 2, 1))
+FCN = models.fcn((1, 2, 1)).eval()
 LIVE = torch.tensor([1.0, -1.0, 0.8, 0.5], dtype=torch.float64)  # slopes 0.8 and −0.5
 
 
@@ -59,7 +59,7 @@ NETWORKS: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
     "shared weights": (nn.Sequential(SHARED, nn.ReLU(), SHARED), (3,)),
     "no chain": (Residual(), (3,)),
     "lenet": (models.lenet(1, size=16, output_relu=False), (1, 16, 16)),
-    "batch norm": (nn.Sequential(nn.BatchNorm2d(2), nn.Conv2d(2, 3, 3), nn.Flatten()).eval(), (2, 5, 6)),
+    "batch norm": (nn.Sequential(nn.BatchNorm2d(2), nn.Conv2d(2, 3, 3), nn.Flatten()), (2, 5, 6)),
     "convolution, odd pooling": (
         nn.Sequential(nn.Conv2d(2, 3, 3, bias=False), nn.MaxPool2d((2, 1)), nn.ReLU(True), nn.Flatten()),
         (2, 5, 6),
@@ -72,7 +72,7 @@ NETWORKS: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
 @given(seed=seeds, m=st.integers(1, 3), double=st.booleans(), memory=st.sampled_from([None, 1, 5000]))
 def test_the_loss_of_any_network_is_that_of_a_copy_at_every_point(name, seed, m, double, memory):
     dtype = torch.float64 if double else torch.float32
-    network, shape = NETWORKS[name][0].to(dtype), NETWORKS[name][1]
+    network, shape = NETWORKS[name][0].to(dtype).eval(), NETWORKS[name][1]
     x = normal64(50, *shape, seed=seed).to(dtype)
     theta = genni.random_starts(network, 1, generator=generator(seed))[0]
     flat = genni.random_plane(genni.parameter_vector(network), m, generator=generator(seed))
@@ -94,7 +94,7 @@ def test_the_loss_of_any_network_is_that_of_a_copy_at_every_point(name, seed, m,
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_outputs_are_the_network_s_own_and_so_are_their_gradients(name):
-    network, shape = NETWORKS[name][0].double(), NETWORKS[name][1]
+    network, shape = NETWORKS[name][0].double().eval(), NETWORKS[name][1]
     x, points = (
         normal64(7, *shape, seed=0),
         genni.random_starts(network, 2, generator=generator(0)).double().requires_grad_(),
@@ -165,7 +165,7 @@ def test_maxima_are_torch_s_max_pooling(a, b, height, width, seed):
     ],
 )
 def test_other_pooling_is_left_to_torch(pool):
-    network = nn.Sequential(nn.Conv2d(1, 2, 2), pool, nn.Flatten()).double()
+    network = nn.Sequential(nn.Conv2d(1, 2, 2), pool, nn.Flatten()).eval().double()
     x, flat = normal64(5, 1, 8, 8, seed=0), genni.random_plane(torch.zeros(10), 2, generator=generator(0))
     points = flat.at(torch.tensor([[0.3, 0.4]]))
     y = network(x).detach()
@@ -244,7 +244,7 @@ def test_sgd_takes_the_steps_of_torch_s_own():
 @laws
 @given(seeds, st.floats(0.1, 3))
 def test_starts_are_the_modules_own(seed, gain):
-    network = models.lenet(1, size=16)
+    network = models.lenet(1, size=16).eval()
     starts = gain * genni.random_starts(network, 2, generator=generator(seed))
     torch.manual_seed(seed)
     twin = nn.Conv2d(1, 3, 5)
@@ -295,7 +295,7 @@ def test_the_conjecture_counts_in_the_same_way_everywhere():
 
 
 X, FLAT = normal64(20, 1, seed=0), genni.plane(torch.eye(4)[:2])
-DROPOUT, NAN = nn.Sequential(nn.Linear(1, 4), nn.Dropout()), torch.full((9, 1), torch.nan)
+NAN = torch.full((9, 1), torch.nan)
 
 
 class Bare(nn.Module):
@@ -304,10 +304,10 @@ class Bare(nn.Module):
         self.weight = nn.Parameter(torch.ones(1))
 
 
-NO_CHAIN = nn.Sequential(nn.Linear(1, 1), nn.Flatten())  # not evaluated at many points together
+NO_CHAIN = nn.Sequential(nn.Linear(1, 1), nn.Flatten()).eval()  # not evaluated at many points together
 BAD: dict[str, Callable[[], object]] = {
     r"inputs \(n, features\), was given \(200,\): .* inputs\[:, None\]": lambda: Problem(
-        nn.Linear(1, 1), torch.relu, torch.randn(200)
+        nn.Linear(1, 1).eval(), torch.relu, torch.randn(200)
     ),
     r"target with the network's 4 parameters.*tensor \(3,\)": lambda: Problem(FCN, torch.ones(3), X),
     r"zero on every input": lambda: genni.search(Problem(FCN, torch.zeros_like, X), 2, seed=0),
@@ -331,9 +331,8 @@ BAD: dict[str, Callable[[], object]] = {
     r"bounds from low to high": lambda: genni.grid_loss(Problem(FCN, live, X), FLAT, (1, -1), 3),
     r"n ≥ 2": lambda: genni.grid_loss(Problem(FCN, live, X), FLAT, (-1, 1), 1),
     r"network's 8 parameters, was given 4": lambda: genni.grid_loss(
-        Problem(models.fcn((1, 4, 1)), live, X), FLAT, (-1, 1), 3
+        Problem(models.fcn((1, 4, 1)).eval(), live, X), FLAT, (-1, 1), 3
     ),
-    r"given 1 \(Dropout\) in training mode: call eval": lambda: genni.outputs(DROPOUT, torch.zeros(1, 8), X),
     r"Bare without: pass .* such as starts=torch\.randn\(40, 1\)\.": lambda: genni.random_starts(
         Bare(), 1, generator=generator(0)
     ),
@@ -381,25 +380,25 @@ def test_what_does_not_fit_is_said_in_one_sentence(sentence):
 
 
 def test_no_plane_has_more_dimensions_than_there_are_parameters():
-    problem = Problem(models.fcn(), lambda x: x.relu(), torch.randn(20, 1))
+    problem = Problem(models.fcn().eval(), lambda x: x.relu(), torch.randn(20, 1))
     with pytest.raises(ValueError, match="m of at most 4, for the network has 4 parameters, was given 5"):
         genni.search(problem, m=5, seed=0)
 
 
 def test_pruned_weights_count_as_they_act_and_shared_ones_once():
-    net, x = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2)).double(), normal64(100, 4)
+    net, x = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2)).eval().double(), normal64(100, 4)
     prune.custom_from_mask(
         net[0], "weight", torch.tensor([1, 0, 1, 0, 0, 1, 0, 1, 1, 1, 0, 0, 0, 0, 1, 1]).view(4, 4)
     )
     theta = genni.parameter_vector(net)
     torch.testing.assert_close(genni.outputs(net, theta[None], x)[0], net(x))
     assert genni.functional_dimension(net, theta, x).rank == len(theta) - 8
-    tied = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4)).double()
+    tied = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4)).eval().double()
     tied[2].weight = tied[0].weight
     torch.testing.assert_close(genni.outputs(tied, genni.parameter_vector(tied)[None], x)[0], tied(x))
 
 
 def test_the_functional_dimension_of_an_embedding_has_tokens_for_inputs():
-    net = nn.Sequential(nn.Embedding(5, 1), nn.Linear(1, 2, bias=False))
+    net = nn.Sequential(nn.Embedding(5, 1), nn.Linear(1, 2, bias=False)).eval()
     found = genni.functional_dimension(net, genni.parameter_vector(net), torch.arange(5))
     assert found.rank == 5 + 2 - 1  # the dimension of matrices (5, 2) of rank 1

@@ -94,7 +94,10 @@ def test_the_longest_lived_come_first():
 
 def test_an_epsilon_set_is_relative():
     grid = genni.grid_loss(
-        genni.Problem(models.fcn(), with_slopes(0.1, 0.2), X), genni.plane(torch.eye(4)[:3]), (-1, 1), 9
+        genni.Problem(models.fcn().eval(), with_slopes(0.1, 0.2), X),
+        genni.plane(torch.eye(4)[:3]),
+        (-1, 1),
+        9,
     )
     assert torch.equal(genni.epsilon_set(grid, 0.5), grid.loss < 0.5 * grid.energy)
 
@@ -107,7 +110,7 @@ def test_input_weights_that_compute_the_absolute_value_are_a_polytope_s_surface(
     """{w : Σ w₊ = 1, Σ w₋ = −1} is the surface of conv{e_i − e_j}: two points, a hexagon, a cuboctahedron."""
     corner = torch.cat([torch.zeros(h), torch.ones(h)])
     weights = torch.eye(2 * h)[: h - 1] - torch.eye(2 * h)[1:h]  # Σ w = 0
-    network, flat = models.fcn((1, h, 1)), genni.plane(torch.cat([corner[None], corner + weights]))
+    network, flat = models.fcn((1, h, 1)).eval(), genni.plane(torch.cat([corner[None], corner + weights]))
     grid = genni.grid_loss(genni.Problem(network, with_slopes(1.0, -1.0), X), flat, (-2, 2), 41)
     lives = genni.persistence(grid.relative, below=0.9)
     assert ((lives["birth"] < 0.01) & (lives["death"] > 0.2)).sum() == pieces
@@ -117,11 +120,16 @@ def test_input_weights_that_compute_the_absolute_value_are_a_polytope_s_surface(
 
 def test_all_parameters_of_the_fcn_have_two_pieces_and_of_the_tanh_network_eight():
     everything = genni.plane(torch.cat([torch.zeros(1, 4), torch.eye(4)]))
-    relu = genni.grid_loss(genni.Problem(models.fcn(), with_slopes(1.0, -1.0), X), everything, (-2, 2), 16)
+    relu = genni.grid_loss(
+        genni.Problem(models.fcn().eval(), with_slopes(1.0, -1.0), X), everything, (-2, 2), 16
+    )
     lives = genni.persistence(relu.relative, below=0.9)
     # to swap, a neuron passes through w = 0, where a slope is lost: half of E[y²], less what a grid leaps
     assert ((lives["birth"] < 0.02) & (lives["death"] > 0.25)).sum() == 2
-    network, theta = models.fcn(activation="tanh"), torch.tensor([0.5, 2.0, 1.0, 1.5], dtype=torch.float64)
+    network, theta = (
+        models.fcn(activation="tanh").eval(),
+        torch.tensor([0.5, 2.0, 1.0, 1.5], dtype=torch.float64),
+    )
     points = torch.linspace(-2, 2, 17, dtype=torch.float64)
     assert set(theta.tolist()) <= set(points.tolist())
 
@@ -147,14 +155,17 @@ def test_the_functional_dimension_is_what_the_symmetries_leave(h, seed):
     signs = torch.ones(2 * h, dtype=torch.float64)
     signs[0] = -1
     mixed = normal64(2 * h, seed=seed).abs() * signs
-    assert rank(models.fcn((1, h, 1)), 1, mixed) == (2, 2 * h - 2)  # two slopes
-    assert rank(models.fcn((1, h, 1)), 1, mixed.abs()) == (1, 2 * h - 1)  # one
-    assert rank(models.fcn((3, h, 1)), 3) == (3 * h, h)  # a scaling for each neuron
-    assert rank(models.fcn((3, h, 1), activation="tanh"), 3) == (4 * h, 0)  # signs and orders are discrete
+    assert rank(models.fcn((1, h, 1)).eval(), 1, mixed) == (2, 2 * h - 2)  # two slopes
+    assert rank(models.fcn((1, h, 1)).eval(), 1, mixed.abs()) == (1, 2 * h - 1)  # one
+    assert rank(models.fcn((3, h, 1)).eval(), 3) == (3 * h, h)  # a scaling for each neuron
+    assert rank(models.fcn((3, h, 1), activation="tanh").eval(), 3) == (
+        4 * h,
+        0,
+    )  # signs and orders are discrete
 
 
 def test_functional_dimension_of_a_convolutional_network_counts_its_scalings():
-    network = models.lenet(1, size=16, output_relu=False)
+    network = models.lenet(1, size=16, output_relu=False).eval()
     theta = genni.random_starts(network, 1, generator=generator(0))[0]
     x = normal64(60, 1, 16, 16, seed=0)
     rank, fibre, values = genni.functional_dimension(network, theta, x)
@@ -166,7 +177,7 @@ def test_functional_dimension_of_a_convolutional_network_counts_its_scalings():
 def test_the_orbit_lies_in_the_class_and_visits_every_order(seed, h, scale):
     theta = normal64(2 * h, seed=seed)
     orbit = closed_form.orbit(theta, 300, scale=scale, generator=generator(seed))
-    network = models.fcn((1, h, 1))
+    network = models.fcn((1, h, 1)).eval()
     assert genni.loss_at(genni.Problem(network, theta, X), orbit).max() < 1e-20 * (
         1 + theta.square().sum() ** 2
     )
@@ -206,7 +217,7 @@ def test_the_quadric_holds_what_pairs_to_the_level(seed, level):
 @given(seeds, st.integers(1, 5))
 def test_slopes_are_the_values_at_plus_and_minus_one(seed, h):
     points = normal64(3, 2 * h, seed=seed)
-    at = genni.outputs(models.fcn((1, h, 1)), points, torch.tensor([[1.0], [-1.0]]).double())[..., 0]
+    at = genni.outputs(models.fcn((1, h, 1)).eval(), points, torch.tensor([[1.0], [-1.0]]).double())[..., 0]
     torch.testing.assert_close(closed_form.slopes(points), at * torch.tensor([1.0, -1.0]))
 
 
@@ -215,7 +226,7 @@ def test_slopes_are_the_values_at_plus_and_minus_one(seed, h):
 
 def test_the_authors_fcn_target_is_nearly_zero_at_their_epsilon():
     theta = torch.tensor([-0.0838, -0.0342, -0.2652, 0.1626], dtype=torch.float64)
-    y = genni.outputs(models.fcn(), theta[None], normal64(100_000, 1, seed=0))[0]
+    y = genni.outputs(models.fcn().eval(), theta[None], normal64(100_000, 1, seed=0))[0]
     target = genni.describe_target(y, epsilon=0.0025)
     assert target.verdict == "nearly zero" and target.energy == pytest.approx(1.385e-4, rel=0.03)
     assert "ε = 0.0025 (18 times that) admits the zero function" in target.sentence
@@ -224,7 +235,7 @@ def test_the_authors_fcn_target_is_nearly_zero_at_their_epsilon():
 
 
 def test_the_authors_lenet_begins_at_a_dead_network_that_no_gradient_moves():
-    lenet = models.lenet()
+    lenet = models.lenet().eval()
     target, x, starts = authors_draws(models.lenet, (1, 28, 28), 8192, 2, seed=0)
     assert torch.equal(target, genni.parameter_vector(lenet)) and len(target) == 43_661
     problem, x, centre = genni.Problem(lenet, target, x[:500]), x[:500], starts[:1]

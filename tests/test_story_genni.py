@@ -20,7 +20,7 @@ LEDGER = Path(__file__).parents[1] / "book/claims.yml"
 @cache
 def plane_and_slopes_of_figure_2():
     theirs, x, starts = authors_draws(models.fcn, (1,), 16384, 10, seed=10)
-    problem = genni.Problem(models.fcn(), theirs, x)
+    problem = genni.Problem(models.fcn().eval(), theirs, x)
     sgd = {"lr": 0.015 * problem.energy, "optimizer": "sgd", "steps": 1000}
     return genni.plane(genni.descend(problem, starts[:4], **sgd)), closed_form.slopes(theirs)
 
@@ -144,7 +144,7 @@ def test_a_point_costs_4000_operations_whatever_the_dimension_and_the_points_a_s
 def test_starts_that_are_refused_lack_a_slope(seed):
     draw = generator(seed)
     x, starts = (torch.randn(n, d, dtype=torch.float64, generator=draw) for n, d in ((700, 1), (24, 4)))
-    problem = genni.Problem(models.fcn(), torch.tensor([1.0, -1.0, 0.8, 0.5]), x[:200])
+    problem = genni.Problem(models.fcn().eval(), torch.tensor([1.0, -1.0, 0.8, 0.5]), x[:200])
     ends, rest = genni.descend(problem, starts, steps=500, lr=0.03), problem.on(x[200:])
     refused = ends[genni.loss_at(rest, ends) >= 1e-4 * rest.energy]
     assert len(refused) and closed_form.slopes(refused).abs().amin(1).max() == 0

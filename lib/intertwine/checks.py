@@ -97,6 +97,22 @@ def check_model(given: object) -> None:
     raise ValueError(f"Expected a model, an nn.Module, was given {kind(given)}: {instead}.")
 
 
+def check_evaluation_mode(model: nn.Module) -> None:
+    """Raise ValueError, in one sentence, where a module is in training mode, in which it may be random.
+
+    Example:
+        >>> check_evaluation_mode(nn.Linear(2, 3).eval())
+
+    Whether a module of a user's depends on its mode cannot be seen, so that every module counts.
+    """
+    for name, module in model.named_modules():
+        if module.training:
+            raise ValueError(
+                f"Expected a model in evaluation mode, but {name or 'it'} is training: call model.eval() "
+                f"first."
+            )
+
+
 def kind(x: object) -> str:
     """What an object is, in words.
 

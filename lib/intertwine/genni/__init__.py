@@ -8,7 +8,7 @@ Example:
     ... )
     >>> model = nn.Sequential(
     ...     nn.Linear(1, 2, bias=False), nn.ReLU(), nn.Linear(2, 1, bias=False)
-    ... )
+    ... ).eval()
     >>> problem = Problem(model, lambda x: 0.8 * x.relu() - 0.5 * (-x).relu(), x)
     >>> found = search(problem, m=2, seed=0)
     >>> grid = grid_loss(problem, plane(found.points), (-2, 2), 21)

@@ -7,7 +7,7 @@ from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 from torch.func import jacrev
 
-from intertwine.genni.parametric import check_points, outputs
+from intertwine.genni.parametric import check_points, evaluated
 
 
 class FunctionalDimension(NamedTuple):
@@ -28,7 +28,7 @@ def functional_dimension(
     Example:
         >>> model = nn.Sequential(
         ...     nn.Linear(1, 2, bias=False), nn.ReLU(), nn.Linear(2, 1, bias=False)
-        ... )
+        ... ).eval()
         >>> x, theta = torch.randn(50, 1), torch.tensor([1.0, -2.0, 3.0, 5.0])
         >>> functional_dimension(model, theta, x)[:2]  # two slopes and two scalings
         (2, 2)
@@ -38,7 +38,7 @@ def functional_dimension(
     """
     check_points(model, theta[None], inputs)
     x = inputs.double() if inputs.is_floating_point() else inputs  # or tokens
-    jacobian = jacrev(lambda at: outputs(model, at[None], x)[0].flatten(), chunk_size=256)(
+    jacobian = jacrev(lambda at: evaluated(model, at[None], x)[0].flatten(), chunk_size=256)(
         theta.to(x.device, torch.float64)
     )
     values = torch.linalg.svdvals(jacobian)

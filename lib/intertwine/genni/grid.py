@@ -52,7 +52,8 @@ def grid_loss(problem: Problem, plane: Plane, bounds: Bounds, n: int, *, memory:
         >>> from intertwine.genni import plane
         >>> # slope 1, any intercept
         >>> flat = plane(torch.tensor([[1.0, 0.0], [1.0, 1.0]]))
-        >>> line = Problem(nn.Linear(1, 1), lambda x: x, torch.tensor([[1.0], [2.0]]))
+        >>> net, x = nn.Linear(1, 1).eval(), torch.tensor([[1.0], [2.0]])
+        >>> line = Problem(net, lambda x: x, x)
         >>> grid_loss(line, flat, (0, 2), 3).loss.tolist()
         [0.0, 1.0, 4.0]
 
@@ -97,9 +98,8 @@ def loss_at(
     """J at given parameter vectors, such as those of a known orbit.
 
     Example:
-        >>> line = Problem(
-        ...     nn.Linear(1, 1), lambda x: 2 * x, torch.tensor([[1.0], [3.0]])
-        ... )
+        >>> net, x = nn.Linear(1, 1).eval(), torch.tensor([[1.0], [3.0]])
+        >>> line = Problem(net, lambda x: 2 * x, x)
         >>> loss_at(line, torch.tensor([[2.0, 0.0], [2.0, 0.5]])).tolist()
         [0.0, 0.25]
 

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from intertwine.chains import is_chain
-from intertwine.checks import check_tensor
+from intertwine.checks import check_evaluation_mode, check_tensor
 
 _NAMES = """CELU ELU GELU Hardsigmoid Hardswish Hardtanh Identity LeakyReLU Mish ReLU SELU SiLU Sigmoid
 Softplus Softsign Tanh"""
@@ -27,7 +27,7 @@ def outputs(
     Example:
         >>> model = nn.Sequential(
         ...     nn.Linear(1, 2, bias=False), nn.ReLU(), nn.Linear(2, 1, bias=False)
-        ... )
+        ... ).eval()
         >>> x, points = (
         ...     torch.tensor([[-1.0], [2.0]]),
         ...     torch.tensor([[1.0, -1.0, 3.0, 5.0]]),
@@ -36,10 +36,17 @@ def outputs(
         [5.0, 6.0]
 
     The network's own parameters are not used; points have the dtype and the device of the inputs. Chains of
-    linear layers and elementwise activations are evaluated at all points together. ValueError for dropout or
-    batch norm in training mode.
+    linear layers and elementwise activations are evaluated at all points together. ValueError in training
+    mode, and for a network that is random in evaluation mode, too.
     """
     check_points(model, points, inputs)
+    return evaluated(model, points, inputs)
+
+
+def evaluated(
+    model: nn.Module, points: Float[Tensor, "k p"], inputs: Shaped[Tensor, "n ..."]
+) -> Float[Tensor, "k n ..."]:
+    """`outputs` of what was checked."""
     if is_perceptron(model, inputs):
         return perceptron(model, points, inputs).movedim(-1, 1)
     return torch.stack([call(model, theta, inputs) for theta in points])
@@ -59,25 +66,37 @@ def by_name(model: nn.Module, theta: Float[Tensor, " p"]) -> dict[str, Tensor]:
 
 def call(model: nn.Module, theta: Float[Tensor, " p"], x: Tensor) -> Tensor:
     """The network's outputs with other parameters than its own, in their dtype and on their device."""
-    state = {name: each.to(theta) for name, each in model.named_buffers() if each.is_floating_point()}
+    # copies, so that a module that writes into its buffers neither changes the model nor the next call
+    kinds = {name: theta.dtype if each.is_floating_point() else None for name, each in model.named_buffers()}
+    state = {name: each.to(theta.device, kinds[name], copy=True) for name, each in model.named_buffers()}
     # with tie_weights, torch would restore a shared module's own weights in the wrong order
     return functional_call(model, state | by_name(model, theta), (x,), tie_weights=False)
 
 
 def check_points(model: nn.Module, points: Float[Tensor, "k p"], inputs: Shaped[Tensor, "n ..."]) -> None:
-    """Raise a ValueError for networks that are random, and for points of another length."""
+    """Raise a ValueError in training mode, for networks that are random, and for points of another length.
+
+    Some inputs are evaluated twice, once beside others: outputs are to depend on θ and their own input alone.
+    """
     for given in (points, inputs):
         check_tensor(given)
-    random = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._BatchNorm)
-    for name, module in model.named_modules():
-        if module.training and isinstance(module, random):
-            raise ValueError(
-                f"Expected a function of the parameters and the input alone, was given {name or 'a network'} "
-                f"({type(module).__name__}) in training mode: call eval() first."
-            )
+    check_evaluation_mode(model)
     p = sum(parameter.numel() for parameter in model.parameters())
     if points.shape[1] != p:
         raise ValueError(f"Expected vectors of the network's {p} parameters, was given {points.shape[1]}.")
+    if is_perceptron(model, inputs) or not len(points) or not len(inputs):
+        return
+    theta, some = points[0].detach().to(inputs.device), inputs[:64]
+    theta = theta.to(inputs.dtype) if inputs.is_floating_point() else theta
+    with torch.no_grad():
+        whole, part = (call(model, theta, x).double() for x in (some, some[: (len(some) + 1) // 2]))
+    gap, size = (whole[: len(part)] - part).abs().amax(), whole.abs().amax()
+    if gap > torch.finfo(theta.dtype).eps ** 0.5 * size:  # rounding may depend on the size of a batch
+        raise ValueError(
+            f"Expected a function of the parameters and the input alone, was given a network whose outputs "
+            f"at one point differ by {gap:.2g} from run to run: leave out what is random (dropout without "
+            f"`training=self.training`, noise) and what mixes inputs (statistics of a batch)."
+        )
 
 
 def is_perceptron(model: nn.Module, inputs: Tensor) -> bool:

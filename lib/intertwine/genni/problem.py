@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from intertwine.checks import check_evaluation_mode
 from intertwine.genni.parametric import call, outputs, parameter_vector
 
 CONSTANT_TARGET = 1e-6  # a target is constant if its variance is below this share of its mean square
@@ -71,7 +72,7 @@ class Problem:
     """A network φ, a target and inputs: the loss $J(θ)$ is the mean over inputs of $|φ(x, θ) − target(x)|²$.
 
     Example:
-        >>> line, x = nn.Linear(1, 1), torch.tensor([[1.0], [3.0]])
+        >>> line, x = nn.Linear(1, 1).eval(), torch.tensor([[1.0], [3.0]])
         >>> Problem(line, lambda x: 2 * x, x).y.flatten().tolist()
         [2.0, 6.0]
         >>> # weight 2, bias 1
@@ -80,13 +81,16 @@ class Problem:
     """
 
     network: nn.Module
-    """Any; its own parameters play no part."""
+    """Any, in evaluation mode; its own parameters play no part."""
     target: Callable[[Tensor], Tensor] | Float[Tensor, " p"]
     """A function of inputs, or parameters of the network."""
     inputs: Float[Tensor, "n ..."]
     """They decide on dtype and device. In float64 J is exact to about 10⁻¹² of E[y²], in float32 to 10⁻⁷."""
 
     def __post_init__(self) -> None:
+        for model in (self.network, self.target):
+            if isinstance(model, nn.Module):
+                check_evaluation_mode(model)
         p = sum(each.numel() for each in self.network.parameters())
         if isinstance(self.target, Tensor) and self.target.shape != (p,):
             raise ValueError(

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from intertwine.checks import check_generator
 from intertwine.genni.grid import loss_at
-from intertwine.genni.parametric import check_points, outputs, parameter_vector
+from intertwine.genni.parametric import check_points, evaluated, parameter_vector
 from intertwine.genni.problem import Problem
 
 # a solution counts as dependent if its distance from the others' plane is below this share of its distance
@@ -44,7 +44,7 @@ def search(
     Example:
         >>> model = nn.Sequential(
         ...     nn.Linear(1, 2, bias=False), nn.ReLU(), nn.Linear(2, 1, bias=False)
-        ... )
+        ... ).eval()
         >>> x = torch.randn(200, 1, generator=torch.Generator().manual_seed(0))
         >>> found = search(
         ...     Problem(model, lambda x: x.relu() + 0.2 * x, x), m=1, seed=0
@@ -153,7 +153,7 @@ def descend(
 
     Example:
         >>> x = torch.linspace(-1, 1, 50)[:, None]
-        >>> line = Problem(nn.Linear(1, 1), lambda x: 3 * x + 1, x)
+        >>> line = Problem(nn.Linear(1, 1).eval(), lambda x: 3 * x + 1, x)
         >>> found = descend(line, torch.zeros(2, 2), steps=300, lr=0.1)
         >>> torch.allclose(found, torch.tensor([[3.0, 1.0]] * 2), atol=1e-3)
         True
@@ -174,7 +174,7 @@ def descend(
     for step in range(steps):
         batch = slice((step % batches) * batch_size, (step % batches + 1) * batch_size)
         stepper.zero_grad()
-        gap = (outputs(problem.network, points, inputs[batch]) - y[batch]).square()
+        gap = (evaluated(problem.network, points, inputs[batch]) - y[batch]).square()
         # a sum over starts: the gradient of each is its own, and Adam works entry by entry
         (gap.flatten(2).sum(2).mean(1).sum() / energy).backward()
         stepper.step()

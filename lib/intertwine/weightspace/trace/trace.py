@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
+from intertwine.checks import check_evaluation_mode
 from intertwine.groups import ActivationError, as_activation
 from intertwine.weightspace.trace.given import eager, named_tensors, replica
 from intertwine.weightspace.trace.recorder import Nested, Recorder, Steered
@@ -36,11 +37,7 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None, *, val
     depend on weights or real inputs have no entries.
     """
     model = eager(model)
-    modes = [name or "it" for name, module in model.named_modules() if module.training]
-    if modes:
-        raise ValueError(
-            f"Expected a model in evaluation mode, but {modes[0]} is training: call model.eval() first."
-        )
+    check_evaluation_mode(model)
     run = Run(chosen=outputs)
     recorder = Recorder(run, values=values, meta=any(x.is_meta for _, x in named_tensors(model)))
     copies: dict[int, Tensor] = {}

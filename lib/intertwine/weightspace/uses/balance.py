@@ -101,7 +101,8 @@ def _still(space: WeightSpace) -> dict[str, Tensor]:
 def _half_squared_norm(space: WeightSpace, model: nn.Module, logs: Logs) -> Tensor:
     """Of all parameters, moved by these scalings; each counts once, however many names it has."""
     old, trained = space.state(model), {id(parameter) for parameter in eager(model).parameters()}
-    state = {k: x.double() if x.is_floating_point() else x for k, x in old.items()}
+    # detached, so that gradients of the scalings do not reach the model's own
+    state = {k: (x.double() if x.is_floating_point() else x).detach() for k, x in old.items()}
     moves = {space[name].index: space[name].identity()._replace(log=log) for name, log in logs.items()}
     moved = space.action(moves, state).state(state)
     squares = [moved[k].square().sum() / 2 for k, x in old.items() if id(x) in trained]

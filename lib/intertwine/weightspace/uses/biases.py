@@ -75,7 +75,8 @@ def fold_biases(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
 
     Args:
         space: the symmetries of the network.
-        model: the network, which is not changed; where it does not compute in float64, nothing is folded.
+        model: the network, in evaluation mode; it is not changed. Where it does not compute in float64,
+            nothing is folded.
         inputs: as `find_symmetries` takes them.
 
     See Also:

@@ -9,9 +9,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from intertwine.checks import check_evaluation_mode
 from intertwine.weightspace.act.action import State
 from intertwine.weightspace.act.space import Element, WeightSpace
 from intertwine.weightspace.solve.hidden import HiddenSpace
+from intertwine.weightspace.trace.given import eager
 from intertwine.weightspace.trace.run import replaced
 from intertwine.weightspace.trace.trace import as_arguments, output_tensors
 
@@ -82,6 +84,7 @@ def _points(space: WeightSpace, model: nn.Module, inputs: Any) -> Iterator[Point
 
 def noisy(space: WeightSpace, model: nn.Module, inputs: Any, size: float = 1.0) -> Point:
     """A model and inputs in float64, with noise of this size on weights and buffers."""
+    check_evaluation_mode(eager(model))  # by statistics of a batch other moves would pass
     parameters = {id(x) for x in model.parameters()}
     state = {k: x for k, x in space.state(model).items() if _real(x)}
     new = {k: _noisy(x.detach(), size, k, id(x) in parameters) for k, x in state.items()}

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from intertwine.checks import check_evaluation_mode
 from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.trace.given import AnyModel, eager, named_tensors, replica
 from intertwine.weightspace.trace.trace import as_arguments, output_tensors
@@ -30,7 +31,7 @@ def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]]
 
     Args:
         space: the symmetries of the network.
-        model: the network; it is not changed.
+        model: the network, in evaluation mode; it is not changed.
         keep: by space, the units that stay, in their new order; of heads, which heads.
         inputs: as `find_symmetries` takes them: the smaller network is run on them once.
 
@@ -45,6 +46,7 @@ def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]]
             that has a size written into its steps, as in a reshape.
     """
     plain = eager(model)
+    check_evaluation_mode(plain)
     run, tensors = space.inference.run, dict(named_tensors(plain))
     stay: dict[tuple[str, int], Tensor] = {}
     space.state(plain)  # refuses other shapes

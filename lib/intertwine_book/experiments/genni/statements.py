@@ -28,7 +28,7 @@ def orbits(x: Float[Tensor, "n 1"], *, generator: torch.Generator) -> Iterator[R
     """Swaps and scalings keep the function, and the order of a swap and a scaling matters."""
     for h, trial in itertools.product((2, 3, 4), range(5)):
         theta = torch.randn(2 * h, dtype=f64, generator=generator)
-        problem = Problem(models.fcn((1, h, 1)), theta, x)
+        problem = Problem(models.fcn((1, h, 1)).eval(), theta, x)
         loss = genni.loss_at(problem, orbit(theta, 20, generator=generator)).max()
         scale = torch.linspace(1, 2, h, dtype=f64)
         scale = torch.cat([scale, 1 / scale])
@@ -40,7 +40,7 @@ def orbits(x: Float[Tensor, "n 1"], *, generator: torch.Generator) -> Iterator[R
 @tabled
 def metric(x: Float[Tensor, "n 1"], *, generator: torch.Generator) -> Iterator[Row]:
     """J is the square of a distance in L²(N(0, 1)), and that of the whole line lies in its tails."""
-    network, line = models.fcn(), torch.linspace(-1000, 1000, 20_001, dtype=f64)[:, None]
+    network, line = models.fcn().eval(), torch.linspace(-1000, 1000, 20_001, dtype=f64)[:, None]
     for trial in range(5):
         theta, move = torch.randn(2, 4, dtype=f64, generator=generator)
         move[:2] = 0  # the function is linear in c
@@ -66,7 +66,7 @@ def dimensions(*, generator: torch.Generator) -> Iterator[Row]:
         }
         for kind, (width, theta) in kinds.items():
             x = torch.randn(1000, width, dtype=f64, generator=generator)
-            rank, fibre, _ = genni.functional_dimension(models.fcn((width, h, 1)), theta, x)
+            rank, fibre, _ = genni.functional_dimension(models.fcn((width, h, 1)).eval(), theta, x)
             row = {"network": kind, "h": h, "trial": trial, "parameters": len(theta), "rank": rank}
             yield row | {"class": fibre, "orbit": h, "orbit_is_all": fibre == h}
 

@@ -32,7 +32,7 @@ def identifiability(trials: int, *, generator: torch.Generator) -> Iterator[Row]
         form = canonical_form(p)
         if len(form.normals) < n:
             continue  # two neurons share a hyperplane
-        module, x = p.to_module(), 3 * torch.randn(1000, m, generator=generator, dtype=torch.float64)
+        module, x = p.to_module().eval(), 3 * torch.randn(1000, m, generator=generator, dtype=torch.float64)
         found = sum(each.width <= n for each in configurations(form))
         flips = 1 + (hidden_symmetries(p).count or 0)
         dimension = functional_dimension(module, parameter_vector(module), x).fibre

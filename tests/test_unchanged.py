@@ -1,0 +1,182 @@
+"""No public function changes a module that it is given: state, mode, gradients, hooks stay, to the bit."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+from helpers import generator, normal, sentence
+from torch import nn
+
+from intertwine import alignment, features, genni, groups, shallow, similarity, stitching, training
+from intertwine import weightspace as ws
+from intertwine.data import Dataset
+from intertwine.same_network import same_network
+
+X = normal(12, 2, 4, 4)
+DATA = Dataset.of(X, torch.arange(12) % 3)
+ONCE = training.Recipe(epochs=1, batch_size=6, lr=0.1)
+
+
+class Net(nn.Module):
+    """Whatever has a state of its own in training mode, and a part that is frozen."""
+
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__()
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            self.conv1, self.norm1 = nn.Conv2d(2, 4, 3, padding=1), nn.BatchNorm2d(4)
+            self.act1, self.conv2 = nn.ReLU(), nn.Conv2d(4, 4, 3, padding=1)
+            self.norm2, self.act2 = nn.InstanceNorm2d(4, affine=True, track_running_stats=True), nn.RReLU()
+            self.drop, self.fc = nn.Dropout(), nn.utils.parametrizations.spectral_norm(nn.Linear(64, 3))
+            for norm in (self.norm1, self.norm2):
+                nn.init.uniform_(norm.running_mean)
+                nn.init.uniform_(norm.running_var, 0.5, 1.5)
+        self.conv1.weight.requires_grad_(False)
+
+    def forward(self, x):
+        x = self.act1(self.norm1(self.conv1(x)))
+        return self.fc(self.drop(self.act2(self.norm2(self.conv2(x)))).flatten(1))
+
+
+class Decoder(nn.Sequential):
+    """Norms to fold, centre and rotate."""
+
+    def __init__(self) -> None:
+        super().__init__(nn.Linear(4, 8), nn.LayerNorm(8), nn.Linear(8, 8), nn.RMSNorm(8), nn.Linear(8, 3))
+        nn.init.uniform_(self[1].weight, 0.5, 1.5)
+        nn.init.uniform_(self[3].weight, 0.5, 1.5)
+
+
+def small() -> nn.Sequential:
+    return nn.Sequential(nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 3))
+
+
+def points(net: nn.Module) -> torch.Tensor:
+    theta = genni.parameter_vector(net)
+    return theta + 0.1 * normal(3, len(theta))
+
+
+def problem(net: nn.Module) -> genni.Problem:
+    return genni.Problem(net, net, X)
+
+
+def drawn(space: ws.WeightSpace) -> Any:
+    return space.sample(generator())
+
+
+# by name: what is done with a network, another one, and its symmetries, if it is in evaluation mode
+CONVOLUTIONS: dict[str, Callable[[nn.Module, nn.Module, ws.WeightSpace], object]] = {
+    "find_symmetries": lambda a, b, s: ws.find_symmetries(a, X),
+    "act": lambda a, b, s: s.act(a, drawn(s)),
+    "prune": lambda a, b, s: ws.prune(s, a, {"act1": [0, 2]}, X),
+    "match": lambda a, b, s: ws.match(s, a, b),
+    "match by activations": lambda a, b, s: ws.match(s, a, b, inputs=X),
+    "verify": lambda a, b, s: ws.verify(s, a, drawn(s), X),
+    "equivalent": lambda a, b, s: ws.equivalent(a, b, X),
+    "canonicalise": lambda a, b, s: ws.canonicalise(s, a),
+    "imbalance": lambda a, b, s: ws.imbalance(s, a),
+    "fold_biases": lambda a, b, s: ws.fold_biases(s, a, X),
+    "same_network": lambda a, b, s: same_network(a, b, X),
+    "genni outputs": lambda a, b, s: genni.outputs(a, points(a), X),
+    "genni target": lambda a, b, s: problem(a).energy,
+    "genni grid": lambda a, b, s: genni.grid_loss(problem(a), genni.plane(points(a)), (0, 1), 2),
+    "genni loss": lambda a, b, s: genni.loss_at(problem(a), points(a)),
+    "genni search": lambda a, b, s: genni.search(
+        problem(a), 1, seed=0, starts=points(a), steps=1, accept=1e9
+    ),
+    "compare": lambda a, b, s: similarity.compare(a, b, ["act1", "act2"], X),
+    "activations": lambda a, b, s: features.activations(a, ["act1"], X),
+    "channels_first": lambda a, b, s: features.channels_first(a, "act1", X[:1]),
+    "evaluate": lambda a, b, s: training.evaluate(a, X, DATA.labels),
+    "train": lambda a, b, s: training.train(a, DATA, ONCE, seed=0, device="cpu"),
+    "split": lambda a, b, s: stitching.split(a, "act1"),
+    "stitch": lambda a, b, s: stitching.stitch(a, b, at="act1", train=DATA, device="cpu").evaluate(DATA),
+    "train a stitch": lambda a, b, s: stitching.stitch(
+        a, b, at="act1", kind="low rank", rank=2, train=DATA, device="cpu", recipe="digits"
+    ),
+    "line": lambda a, b, s: stitching.line(a, b, DATA, DATA, [0.5]),
+    "group": lambda a, b, s: groups.intertwiner_group(a.act1, 3),
+    "statistics": lambda a, b, s: alignment.fit(*features.activations(a, ["conv1", "conv2"], X).values()),
+}
+LINEAR: dict[str, Callable[[nn.Module, nn.Module, ws.WeightSpace], object]] = {
+    "fold": lambda a, b, s: ws.fold(s, a),
+    "rotate": lambda a, b, s: ws.rotate(s, a, 0),
+    "centre": lambda a, b, s: ws.centre(s, a, X[:, 0, 0]),
+    "fold_biases": lambda a, b, s: ws.fold_biases(s, a, X[:, 0, 0]),
+    "balance": lambda a, b, s: ws.balance(s, a),
+    "starts": lambda a, b, s: genni.random_starts(a, 1, generator=generator()),
+    "dimension": lambda a, b, s: genni.functional_dimension(a, points(a)[0], X[:, 0, 0]),
+    "transform_outputs": lambda a, b, s: ws.transform_outputs(s, a, {"0": 2 * torch.eye(8)}),
+}
+SHALLOW: dict[str, Callable[[Any], object]] = {
+    name: getattr(shallow, name)
+    for name in ("canonical_form", "is_affine", "compress", "is_generic", "hidden_symmetries", "stabilizer")
+}
+
+
+def state(net: nn.Module) -> list[Any]:
+    """All that a module holds, except for numbers a copy of its tensors."""
+    hooks = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_state_dict_hooks")
+    found: list[Any] = []
+    for name, module in net.named_modules():
+        own = [*module.named_parameters(recurse=False), *module.named_buffers(recurse=False)]
+        tensors = [
+            (k, x.dtype, x.requires_grad, x.grad, x.detach().clone().numpy().tobytes()) for k, x in own
+        ]
+        plain = {k: x for k, x in vars(module).items() if isinstance(x, int | float | str | tuple)}
+        found.append((name, tensors, plain, [len(getattr(module, hook)) for hook in hooks]))
+    return found
+
+
+def untouched(call: Callable[..., object], *nets: nn.Module) -> bool:
+    """Whether these modules are as before the call; a refusal in one sentence is an answer as well."""
+    before = [*map(state, nets)]
+    with torch.random.fork_rng():
+        try:
+            call()
+            answered = True
+        except ValueError:
+            answered = False
+    assert [*map(state, nets)] == before
+    return answered
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("name", [*CONVOLUTIONS])
+def test_networks_with_running_statistics_stay_as_they_are(name, training):
+    one, other = Net(0), Net(1)
+    space = ws.find_symmetries(one.eval(), X)
+    for net in (one.train(training), other.train(training)):
+        net.norm1.train(not training)  # a mode of its own
+        if not training:
+            net.eval()
+    assert untouched(partial(CONVOLUTIONS[name], one, other, space), one, other) or training
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("name", [*LINEAR])
+def test_networks_with_norms_of_units_stay_as_they_are(name, training):
+    net, other = Decoder().eval(), Decoder().eval()
+    space = ws.find_symmetries(net, X[:, 0, 0])
+    assert untouched(partial(LINEAR[name], net.train(training), other, space), net) or training
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("name", [*SHALLOW])
+def test_shallow_networks_stay_as_they_are(name, training):
+    net = small().double().train(training)
+    assert untouched(partial(SHALLOW[name], net), net)
+
+
+def test_a_call_that_fails_leaves_nothing_behind():
+    net = Net().train()
+    assert not untouched(lambda: similarity.compare(net, net, ["act1"], X[:, :1]), net)
+
+
+def test_biases_are_not_folded_by_statistics_of_a_batch():
+    net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 2)).eval()
+    space = ws.find_symmetries(net, normal(9, 3))
+    for verb in (ws.fold_biases, ws.centre):
+        assert "call model.eval() first" in sentence(partial(verb, space, net.train(), normal(9, 3)))
