@@ -1,6 +1,7 @@
 """Symmetries that add: biases that others take over, and means that layer norms subtract."""
 
 import copy
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -141,7 +142,17 @@ def test_behind_centred_weights_an_rms_norm_computes_what_a_layer_norm_does():
 def test_a_stream_that_more_than_layer_norms_reads_is_not_centred():
     for options in ({"norm": nn.RMSNorm}, {"norm": nn.LayerNorm, "direct": True}):
         model, x = built(lambda options=options: Stream(**options), 9, 3)
-        assert centre(find_symmetries(model, x), model, x).dimension == 0
+        space = find_symmetries(model, x)
+        layer_norms = pytest.warns(UserWarning, match="Not centred: enter .more than layer norms reads it")
+        with layer_norms if "direct" in options else nullcontext():  # before RMS norms there is nothing to do
+            assert centre(space, model, x).dimension == 0
+
+
+def test_a_stream_of_tied_embeddings_is_not_centred_and_a_warning_says_so():
+    model = built(lambda: zoo.GPT(tied=True))[0]
+    tokens = torch.tensor([[1, 4, 0, 10, 3]])
+    with pytest.warns(UserWarning, match="Not centred: words .words.weight writes .* as head.weight, reads"):
+        assert centre(find_symmetries(model, tokens), model, tokens).dimension == 0
 
 
 def test_a_folded_model_is_a_copy():

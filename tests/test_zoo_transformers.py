@@ -6,7 +6,7 @@ import pytest
 import torch
 from weightspace_models import orbit_error
 
-from intertwine.weightspace import find_symmetries, match, relative_error
+from intertwine.weightspace import find_symmetries, fold, match, relative_error, rotate
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -163,3 +163,30 @@ def test_heads_and_matrices_wait_for_weights_that_determine_them(name):
         moved = space.act(model, space.sample(torch.Generator().manual_seed(seed), scale=0.5))
         found = match(space, model, moved).model.parameters()
         assert max(map(relative_error, found, model.parameters())) < 1e-6
+
+
+@pytest.mark.parametrize("name", ["Llama", "Qwen3"])
+def test_a_tied_head_is_said_to_stay_and_once_untied_it_is_folded_and_rotated(name, tmp_path):
+    transformers = pytest.importorskip("transformers", reason="needs the extra test-zoo")
+    config = small(getattr(transformers, f"{name}Config"), tie_word_embeddings=True)
+    model, words = randomised(getattr(transformers, f"{name}ForCausalLM"), config), torch.arange(12)[None]
+    for norm, weight in model.named_parameters():
+        if "norm" in norm:
+            torch.nn.init.uniform_(weight, 0.5, 1.5)
+    said = "model.embed_tokens.weight writes .* as lm_head.weight, reads it behind a gain: untie it first"
+    space, expected = find_symmetries(model, words, outputs="logits"), model(words).logits
+    for verb, left in (
+        (lambda: fold(space, model), "model.norm"),
+        (lambda: rotate(space, model, 0), "model.embed_tokens"),
+    ):
+        with pytest.warns(UserWarning, match=rf"{left} .{said}"):
+            verb()
+    model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.detach().clone())
+    model.config.tie_word_embeddings = False
+    space = find_symmetries(model, words, outputs="logits")
+    found = rotate(space, fold(space, model).model, 0).model
+    torch.testing.assert_close(found.model.norm.weight, torch.ones_like(found.model.norm.weight))
+    assert not torch.allclose(found.model.embed_tokens.weight, model.model.embed_tokens.weight)
+    found.save_pretrained(tmp_path)  # which would tie them again but for the configuration
+    for each in (model, found, type(model).from_pretrained(tmp_path).to(expected.dtype)):
+        assert relative_error(each(words).logits, expected) < 1e-5

@@ -33,7 +33,8 @@ class Moved(NamedTuple):
 
     Attributes:
         undetermined: the names of the spaces whose elements the weights leave open, as weights of zeros or
-            matrices with fewer columns than units do, or leave open until such an element is known.
+            matrices with fewer columns than units do, or leave open until such an element is known; of
+            `balance`, those that it does not move.
     """
 
     model: nn.Module

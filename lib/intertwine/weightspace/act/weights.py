@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+import torch
 from torch import Tensor, nn
 
 from intertwine.weightspace.trace.given import named_tensors, replica
@@ -10,6 +11,10 @@ from intertwine.weightspace.trace.run import Run
 
 Weights = nn.Module | Mapping[str, Tensor]
 """A model, or its state dict."""
+ANEW = (
+    "Expected a model with {}, as its symmetries were found for, was given {}: "
+    "find the symmetries of this model."
+)
 AnyWeights = TypeVar("AnyWeights", bound=Weights)
 
 
@@ -37,7 +42,10 @@ def state(run: Run, model: Weights, moves: Callable[[int], bool]) -> dict[int, T
 
 
 def with_state(run: Run, model: Any, state: Mapping[int, Tensor]) -> Any:
-    """A copy with these parameters and buffers; of a state dict, the tensors that do not move are shared."""
+    """A copy with these parameters and buffers; of a state dict, the tensors that do not move are shared.
+
+    Two tensors that were one in the run move alike, and one that was two in the run has to move as both did.
+    """
     tensors = _named(run, model)
     new: dict[int, Tensor] = {}
     for k, x in state.items():
@@ -45,14 +53,30 @@ def with_state(run: Run, model: Any, state: Mapping[int, Tensor]) -> Any:
         if part is not None:
             whole = new.setdefault(id(old), old.detach().to(x.dtype, copy=True))
             part.rows(whole).copy_(x.unflatten(0, (part.blocks, -1)))
-        elif x is not old:
-            new[id(old)] = x
+        elif x is not old and not _agree(new.setdefault(id(old), x), x):
+            raise ValueError(
+                ANEW.format(f"weights of its own for {run.names[k]}", "one tensor for it and another")
+            )
+    for name, first in run.tied.items():
+        own, single = tensors.get(name), tensors.get(first)
+        if own is not None and single is not None and own is not single and id(single) in new:
+            if not _agree(own, single):
+                raise ValueError(ANEW.format(f"one tensor for {first} and {name}", "two that differ"))
+            new[id(own)] = new[id(single)].clone()
     if not isinstance(model, nn.Module):
         return {name: new.get(id(tensors[run.tied.get(name, name)]), x) for name, x in model.items()}
     parameters = {id(p): p.requires_grad for p in model.parameters()}
     for k in new.keys() & parameters.keys():
         new[k] = nn.Parameter(new[k], parameters[k])
     return replica(model, new)  # which takes these for the old ones
+
+
+def _agree(x: Tensor, y: Tensor) -> bool:
+    """Whether they are one tensor, or have the same numbers, up to rounding."""
+    if x is y or x.is_meta or x.shape != y.shape:
+        return x.shape == y.shape
+    eps = torch.finfo(x.dtype).eps if x.is_floating_point() else 0.0
+    return bool((x - y.to(x)).abs().max() <= 8 * eps * x.abs().max())
 
 
 def _named(run: Run, model: Weights) -> dict[str, Tensor]:

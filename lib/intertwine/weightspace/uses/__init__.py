@@ -20,6 +20,7 @@ Read in this order:
 7. `equivalent`: whether two networks compute the same, and which module broke.
 8. `mappings`: which modules write and read each space, and where; `prune` removes units there.
 9. `fold` and `rotate`: gains of norms become 1; Hadamard matrices spread outliers.
+   `left`: what they leave, and why, in one warning.
 10. `biases`: what a bias adds goes into others, and layer norms see no mean; these moves add, not multiply.
 11. `transform_outputs`: any matrix on the outputs of layers alone, another function (a sanity rotation).
 """

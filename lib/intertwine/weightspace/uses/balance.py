@@ -58,6 +58,10 @@ def balance(space: WeightSpace, model: nn.Module) -> Moved:
     Args:
         space, model: the symmetries of a network without batch norm, and one such network.
 
+    Returns:
+        The point as `model`, the `element` that leads there, and as `undetermined` the names of the spaces of
+        GL(n) and other groups of matrices that are not orthogonal: along them the norm may be smaller still.
+
     Raises:
         ValueError: with batch norm, which leaves the norm of the weights in front of it without a minimum.
     """
@@ -67,8 +71,9 @@ def balance(space: WeightSpace, model: nn.Module) -> Moved:
             "be arbitrarily small, so no point of the orbit has the smallest norm."
         )
     logs, element = _still(space), space.identity()
+    linear = tuple(each.name for each in space.spaces if each.matrices and not each.matrices.self_dual)
     if not logs:
-        return Moved(space.act(model, element), element)
+        return Moved(space.act(model, element), element, linear)
     size = _half_squared_norm(space, model, logs).item() or 1.0
     optimiser = torch.optim.LBFGS(
         list(logs.values()),
@@ -86,7 +91,7 @@ def balance(space: WeightSpace, model: nn.Module) -> Moved:
 
     optimiser.step(closure)
     element |= {k: element[k]._replace(log=log.detach()) for k, log in logs.items()}
-    return Moved(space.act(model, element), element)
+    return Moved(space.act(model, element), element, linear)
 
 
 def _still(space: WeightSpace) -> dict[str, Tensor]:

@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from intertwine.groups import CentredOrthogonal
 from intertwine.weightspace.act.action import State
 from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.rules.axes import single, units
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.uses.check import noisy, outputs, unchanged
+from intertwine.weightspace.uses.left import warn_of, why
 from intertwine.weightspace.uses.mappings import Entries, on_axis
 
 Way = tuple[tuple[str, ...], Callable[[State], State | None]]
@@ -122,12 +124,13 @@ def centre(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
 
     All that is written into a residual stream is centred where nothing but layer norms reads the stream: one
     number for each column of a weight, and for each bias (Ashkboos et al. 2024, SliceGPT). Arguments and
-    checks are those of `fold_biases`.
+    checks are those of `fold_biases`. A UserWarning names the spaces before layer norms that are not centred,
+    as with tied embeddings, and the reason; `fold` shows how to untie them.
     """
     point = noisy(space, model, inputs)
     expected, state = outputs(space, point.model, point.inputs), space.state(point.model)
     new = {k: x.detach() for k, x in space.state(model).items()}
-    folded, dimension = dict[str, tuple[str, ...]](), 0
+    folded, dimension, left = dict[str, tuple[str, ...]](), 0, dict[str, str]()
     for hidden in space.spaces:
         found = [(k, at) for k, at in _alone(space, hidden) if (k, at) not in space.inference.read]
         centred = state | {k: _centred(state[k], at) for k, at in found}
@@ -135,6 +138,10 @@ def centre(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
             state, new = centred, new | {k: _centred(new[k], at) for k, at in found}
             folded |= dict.fromkeys((space.inference.run.names[k] for k, _ in found), ())
             dimension += sum(state[k].numel() // state[k].shape[at] for k, at in found)
+        elif hidden.space.root().within is CentredOrthogonal:
+            more = "more than layer norms reads it, or weights have it beside others"
+            left[hidden.name] = why(space, hidden) if hidden.matrices is None else more
+    warn_of("centred", left)
     return Folded(space.with_state(model, new), folded, dimension)
 
 

@@ -9,6 +9,7 @@ from intertwine.weightspace.act.space import Moved, WeightSpace
 from intertwine.weightspace.rules.axes import single
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move
+from intertwine.weightspace.uses.left import in_words, warn_of, why
 from intertwine.weightspace.uses.sweep import solved
 
 
@@ -17,7 +18,7 @@ def fold(space: WeightSpace, model: Any, norms: Collection[str] | None = None) -
 
     Example:
         >>> from torch import nn
-        >>> from intertwine.weightspace import find_symmetries
+        >>> from intertwine.weightspace import find_symmetries, rotate
         >>> model = nn.Sequential(
         ...     nn.Linear(3, 4), nn.RMSNorm(4), nn.Linear(4, 2)
         ... ).eval()
@@ -30,13 +31,28 @@ def fold(space: WeightSpace, model: Any, norms: Collection[str] | None = None) -
     stay. A gain of 0, as of a unit that is switched off, stays. Batch norms stay: torch folds them into the
     layer before, by `torch.nn.utils.fusion.fuse_conv_bn_eval`.
 
+    **Tied embeddings.** One tensor writes the residual stream and reads it behind the last norm, so the last
+    gain stays and the stream is not rotated. Untie it first; the function is the same:
+
+        >>> parts = nn.Embedding(9, 4), nn.RMSNorm(4), nn.Linear(4, 9, bias=False)
+        >>> words, tied = torch.arange(9), nn.Sequential(*parts).eval()
+        >>> tied[2].weight = tied[0].weight
+        >>> # of transformers: model.lm_head for tied[2], and
+        >>> # model.config.tie_word_embeddings = False
+        >>> tied[2].weight = nn.Parameter(tied[2].weight.detach().clone())
+        >>> space = find_symmetries(tied, words)  # anew
+        >>> rotated = rotate(space, fold(space, tied).model, seed=0).model
+        >>> torch.allclose(rotated(words), tied(words), atol=1e-5)
+        True
+
     Args:
         space: the symmetries of the network.
         model: the network, or its state dict.
-        norms: the names of modules; by default all modules whose gain can be folded.
+        norms: the names of modules; by default all modules whose gain can be folded. Where others have a gain
+            that is not 1, a UserWarning names them, and the reason.
 
     Raises:
-        ValueError: a module without a gain that can be folded.
+        ValueError: a module without a gain that can be folded, or no such module at all.
     """
     state = space.state(model)
     element, folded = dict[str, Move](), set[str]()
@@ -53,26 +69,53 @@ def fold(space: WeightSpace, model: Any, norms: Collection[str] | None = None) -
         if lengths:
             log, sign = solved(hidden, lengths, signs)
             element[hidden.name] = hidden.identity()._replace(log=log, sign=sign)
+    stay = {
+        name: _reason(space, k)
+        for k, name in _norms(space).items()
+        if k in state and name not in folded and (norms is not None or bool((state[k] != 1).any()))
+    }
     if missing := [name for name in norms or () if name not in folded]:
         raise ValueError(
-            f"Expected modules whose gains can be folded, was given {missing[0]!r}: choose among "
-            f"{sorted(name for each in space.spaces for _, name in _gains(space, each))}, or print the space "
-            f"to see why others stay."
+            f"Expected modules whose gains can be folded, was given {missing[0]!r}"
+            f"{f' ({stay[missing[0]]})' if missing[0] in stay else ''}: choose among "
+            f"{sorted(name for each in space.spaces for _, name in _gains(space, each)) or 'none'}."
         )
+    if norms is None and not folded:
+        raise ValueError(
+            f"Expected a model with a gain that can be folded, was given "
+            f"{in_words(stay) or 'none, or batch norms alone'}: print the space to see which scalars it has."
+        )
+    if norms is None:
+        warn_of("folded", stay)
     return Moved(space.act(model, element), space.element(element))
+
+
+def _norms(space: WeightSpace) -> dict[int, str]:
+    """All weights of one axis that could be gains, by their number, with their modules."""
+    run, batch = space.inference.run, {edge.gain for edge in space.solution.norms}
+    used = {ref.index for call in run.calls if call.name != "prelu" for ref in call.refs}
+    return {
+        k: name.rpartition(".")[0]
+        for k, name in run.names.items()
+        if k in used & space.inference.trainable - batch
+        and len(run.shapes[k]) == 1 < run.shapes[k][0]
+        and (k, 0) not in space.inference.read
+        and name.rpartition(".")[2] == "weight"
+    }
+
+
+def _reason(space: WeightSpace, k: int) -> str:
+    """Why this gain stays."""
+    touched = space.called(space.solution.touched(k))
+    return why(space, space[touched[0]]) if touched else "its units do not move"
 
 
 def _gains(space: WeightSpace, hidden: HiddenSpace) -> list[tuple[int, str]]:
     """The weights of one axis that scalars of this space multiply, by their number, and their modules."""
-    found, batch = [], {edge.gain for edge in space.solution.norms}
-    for k, name in space.inference.run.names.items():
+    found = []
+    for k, name in _norms(space).items():
         label = space.solution.labels.get(k, ())
-        factor = single(label[0]) if len(label) == 1 and name.rpartition(".")[2] == "weight" else None
-        if (
-            factor is not None
-            and k not in batch
-            and space.solution.hidden(factor) is hidden
-            and any(hidden.vector(factor))
-        ):
-            found.append((k, name.rpartition(".")[0]))
+        factor = single(label[0]) if label else None
+        if factor is not None and space.solution.hidden(factor) is hidden and any(hidden.vector(factor)):
+            found.append((k, name))
     return found

@@ -46,7 +46,8 @@ class Mapping(NamedTuple):
         units: how many move together.
         writers, readers: what is multiplied by an element, and by its inverse; of a rotation also behind the
             gain of a norm, which is 1 after `fold`, or else changes the matrix there. Units of a gate, which
-            multiplies others, only change places.
+            multiplies others, only change places, and so do those of a tensor that both writes and reads, as
+            of tied embeddings; it is listed once, as a reader. `fold` shows how to untie it.
     """
 
     space: str

@@ -11,6 +11,7 @@ from intertwine.groups import Orthogonal
 from intertwine.weightspace.act.space import Moved, WeightSpace
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move
+from intertwine.weightspace.uses.left import in_words, warn_of, why
 
 
 def rotate(space: WeightSpace, model: Any, seed: int, names: Collection[str] | None = None) -> Moved:
@@ -27,33 +28,44 @@ def rotate(space: WeightSpace, model: Any, seed: int, names: Collection[str] | N
 
     Where Hadamard's matrix does not exist (the width is no power of 2) or does not keep the mean, as behind a
     layer norm it has to, the orthogonal matrix is uniform. The same seed gives the same matrices. Gains of
-    norms may be folded before or after (`fold`); they do not have to be.
+    norms may be folded before or after (`fold`); they do not have to be. With tied embeddings the residual
+    stream is not rotated: `fold` shows how to untie them first.
 
     Args:
         space, model: the symmetries of a network, and one such network or its state dict.
         seed: of the signs and of the uniform matrices.
-        names: of spaces; by default all that orthogonal matrices may mix.
+        names: of spaces; by default all that orthogonal matrices may mix. Where a norm over units reads
+            another, as a residual stream, a UserWarning names it, and the reason.
 
     Raises:
         ValueError: a space that may not be rotated, or, where none was named, no space that may.
     """
     chosen = space.spaces if names is None else [space[name] for name in names]
     generator, element = torch.Generator().manual_seed(seed), dict[str, Move]()
+    left = {
+        each.name: why(space, each)
+        for each in chosen
+        if each.space.root().within.self_dual and each.matrices is None
+    }
     for hidden in chosen:
         turns = [turn for _ in range(hidden.blocks) if (turn := _turn(hidden, generator)) is not None]
         if turns:
             element[hidden.name] = hidden.identity()._replace(mixed=torch.stack(turns))
         elif names is not None:
+            reason = f" ({left[hidden.name]})" if hidden.name in left else ""
             raise ValueError(
                 f"Expected spaces that may be rotated, was given {hidden.name} with the group "
-                f"{hidden.group}: choose those of kind rotation or linear in mappings(space)."
+                f"{hidden.group}{reason}: choose those of kind rotation or linear in mappings(space)."
             )
     if not element and names is None:
         raise ValueError(
             f"Expected a network with a space that may be rotated, was given the groups "
             f"{', '.join(sorted({str(each.group) for each in chosen})) or 'of no space'}: "
-            "only spaces of kind rotation or linear in mappings(space) may be."
+            f"only spaces of kind rotation or linear in mappings(space) may be"
+            f"{f', and not {in_words(left)}' if left else ''}."
         )
+    if names is None:
+        warn_of("rotated", left)
     return Moved(space.act(model, element), space.element(element))
 
 

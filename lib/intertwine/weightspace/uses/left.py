@@ -1,0 +1,61 @@
+"""What a verb leaves although it was asked for all that it can do, and why: said in one warning."""
+
+import warnings
+from collections.abc import Mapping
+
+from intertwine.weightspace.act.space import WeightSpace
+from intertwine.weightspace.solve.hidden import HiddenSpace
+
+
+def warn_of(done: str, left: Mapping[str, str]) -> None:
+    """A UserWarning in the name of the verb's caller, where something is left; `left` has a reason for each.
+
+    Example:
+        >>> warn_of("folded", {})
+    """
+    if left:
+        warnings.warn(f"Not {done}: {in_words(left)}.", UserWarning, stacklevel=3)
+
+
+def in_words(left: Mapping[str, str]) -> str:
+    """What is left, by its reason.
+
+    Example:
+        >>> in_words({"norm1": "gelu allows no more", "norm2": "gelu allows no more"})
+        'norm1, norm2 (gelu allows no more)'
+    """
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in left.items():
+        by_reason.setdefault(reason, []).append(name)
+    shown = {
+        why: names[:3] + [f"{len(names) - 3} more"] * (len(names) > 3) for why, names in by_reason.items()
+    }
+    return "; ".join(f"{', '.join(names)} ({why})" for why, names in shown.items())
+
+
+def why(space: WeightSpace, hidden: HiddenSpace) -> str:
+    """What keeps matrices, and scalars of its norms, from a space that norms read.
+
+    Example:
+        >>> import torch
+        >>> from torch import nn
+        >>> from intertwine.weightspace import find_symmetries
+        >>> parts = nn.Embedding(9, 4), nn.RMSNorm(4), nn.Linear(4, 9, bias=False)
+        >>> model = nn.Sequential(*parts).eval()
+        >>> model[2].weight = model[0].weight
+        >>> space = find_symmetries(model, torch.arange(9))
+        >>> print(why(space, space.spaces[0]))
+        0.weight writes the space 0 and, as 2.weight, reads it behind a gain: untie it first, as `fold` shows
+    """
+    run, edges = space.inference.run, space.inference.edges
+    called = {ref.index for call in run.calls if call.name == "embedding" for ref in call.refs}
+    both = [k for k in run.names if k in called and (k, 1) in space.inference.read]
+    tables = [run.names[k] for k in both if hidden.index in space.solution.touched(k)]
+    if tables and {*hidden.why} <= {edge.why for edge in edges}:  # nothing else decides on its group
+        also = [f", as {name}," for name, first in run.tied.items() if first == tables[0]]
+        return (
+            f"{tables[0]} writes the space {hidden.name} and{''.join(also[:1])} reads it behind a gain: "
+            f"untie it first, as `fold` shows"
+        )
+    gain = " (as of a gain 1 + w)" if "add of a number" in hidden.why else ""
+    return f"{', '.join(hidden.why)}{gain} {'allows' if len(hidden.why) == 1 else 'allow'} no more"
