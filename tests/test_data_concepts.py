@@ -45,6 +45,14 @@ def test_names_and_concepts_must_agree():
     with pytest.raises(ValueError, match="name and a category for each of 2"):
         Masks.of(torch.ones(1, 2, 2, 2).bool(), ["a"])
     assert Masks.of(torch.ones(1, 2, 2, 2).bool()).names == ("0", "1")
+    for codes, words in (
+        (2 * torch.ones(1, 2, 2).int(), "codes .* from 0 to 1, .* was given 2 to 2"),
+        (-torch.ones(1, 2, 2).int(), "-1 to -1"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            Masks(codes, torch.eye(2).bool(), ("a", "b"), ("object",) * 2)
+    with pytest.raises(ValueError, match="each of 2 concepts, was given 1 names and 2"):
+        Masks(torch.zeros(1, 2, 2).int(), torch.eye(2).bool(), ("a",), ("object",) * 2)
     with pytest.raises(ValueError, match=r"Expected boolean masks .* of shape \(0, 2, 2, 2\)"):
         Masks.of(torch.ones(0, 2, 2, 2).bool(), ["a", "b"])
 
@@ -159,6 +167,10 @@ def test_what_is_wrong_with_a_folder_is_said(folder):
     Image.new("L", (20, 20)).save(folder / "masks/9.png")
     with pytest.raises(ValueError, match="of one size"):
         there.load()
+    assert len(there.load(size=(6, 6)).data.images) == 4
+    Image.new("L", (20, 10)).save(folder / "masks/9.png")
+    with pytest.raises(ValueError, match=r"one aspect ratio, found \(20, 20\) in .*9.png and \(10, 20\)"):
+        there.load(size=(6, 6))
 
 
 @pytest.mark.skipif(

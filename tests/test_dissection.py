@@ -1,5 +1,6 @@
 """Dissection: exact against a direct computation, known detectors found, ceilings and nulls as stated."""
 
+from contextlib import nullcontext
 from fractions import Fraction
 
 import numpy as np
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 from intertwine.data import Masks
 from intertwine.dissection import (
     dissect,
+    dissect_each,
+    examples,
     geodesic,
     haar_rotation,
     rotation_planes,
@@ -81,13 +84,14 @@ def direct(maps, planes, quantile, equal_area=False):
     st.integers(1, 4),
     st.integers(1, 5),
     st.tuples(st.integers(1, 5), st.integers(1, 5)),
-    st.tuples(st.integers(1, 17), st.integers(1, 17)),
+    st.floats(0.3, 4),
     st.sampled_from([0.005, 0.1, 0.29, 0.6]),
     st.sampled_from(["normal", "relu", "few values"]),
     st.booleans(),
     st.integers(0, 999),
 )
-def test_dissect_agrees_exactly_with_the_definition(n, units, concepts, small, large, q, kind, area, seed):
+def test_dissect_agrees_exactly_with_the_definition(n, units, concepts, small, scale, q, kind, area, seed):
+    large = tuple(max(1, round(scale * side)) for side in small)
     maps, planes = draw(n, units, concepts, small, large, seed)
     maps = {"normal": maps, "relu": maps.relu(), "few values": maps.round()}[kind]
     found = dissect(maps, planes, quantile=q, equal_area=area)
@@ -106,7 +110,7 @@ def test_upsampling_to_every_third_pixel_is_every_third_of_the_upsampled():
 
 
 def test_units_of_equal_area_select_as_many_pixels_whatever_their_maps_are():
-    maps, planes = draw(30, 4, 4, (4, 5), (21, 16), seed=7)
+    maps, planes = draw(30, 4, 4, (4, 5), (16, 21), seed=7)
     sharp = maps.exp() ** torch.tensor([0.1, 1, 3, 9])[:, None, None]  # the sharper, the higher the peaks
     found, usual = (dissect(sharp, planes, quantile=0.02, equal_area=each) for each in (True, False))
     # at a border some pixels have equal values
@@ -289,6 +293,12 @@ def test_scenes_are_dissected_by_their_own_pixels():
         ({"units": torch.zeros(5, 2)}, r"\(n, units, h, w\), was given \(5, 2\)"),
         ({"units": lambda: [torch.zeros(5, 2)]}, r"\(n, units, h, w\), was given \(5, 2\)"),
         ({"units": torch.zeros(0, 2, 4, 4)}, "of the 5 images"),
+        ({"units": torch.zeros(5, 2, 8, 4)}, "aspect ratio of masks 8 × 8, .* given maps 8 × 4: take masks"),
+        ({"masks": torch.zeros(5, 3, 4, 8).bool()}, "aspect ratio of masks 4 × 8, .* was given maps 4 × 4"),
+        (
+            {"units": lambda: [torch.zeros(3, 2, 4, 4), torch.zeros(2, 2, 5, 5)]},
+            r"one shape in all batches, was given \(2, 4, 4\) and \(2, 5, 5\): bring",
+        ),
         ({"units": np.zeros((5, 2, 4, 4))}, "a tensor, was given ndarray: use torch.as_tensor"),
         ({"units": lambda: [np.zeros((5, 2, 4, 4))]}, "a tensor, was given ndarray"),
         ({"masks": np.zeros((5, 2, 4, 4), dtype=bool)}, "a tensor, was given ndarray"),
@@ -301,6 +311,41 @@ def test_what_does_not_fit_is_said_in_one_sentence(change, words):
     maps, planes = draw(5, 2, 3, (4, 4), (8, 8), seed=9)
     with pytest.raises((ValueError, TypeError), match=words):
         dissect(**({"units": maps, "masks": Masks.of(planes, "abc"), "quantile": 0.1} | change))
+
+
+@pytest.mark.parametrize("area", [False, True])
+def test_a_map_of_rounded_size_fits_and_one_of_another_aspect_does_not(area):
+    _, masks = draw(4, 2, 3, (1, 1), (18, 24), seed=0)
+    for rows, fits in ((2, True), (3, True), (1, False), (4, False)):  # of 2.25, where the stride is 8
+        maps = torch.rand(4, 2, rows, 3, generator=torch.Generator().manual_seed(0))
+        with nullcontext() if fits else pytest.raises(ValueError, match=f"was given maps {rows} × 3"):
+            dissect(maps, masks, quantile=0.1, equal_area=area)
+
+
+@pytest.mark.parametrize("other", [(5, 3, 16, 16), (5, 3, 4, 4), (6, 3, 8, 8)])
+def test_several_masks_are_of_one_size(other):
+    maps, planes = draw(5, 2, 3, (4, 4), (8, 8), seed=9)
+    several = [Masks.of(planes), Masks.of(torch.zeros(other).bool())]
+    with pytest.raises(ValueError, match=r"Expected masks \(n, h, w\) of one shape, was given"):
+        dissect_each(maps, several, quantile=0.1)
+    with pytest.raises(ValueError, match="was given none"):
+        dissect_each(maps, [], quantile=0.1)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"maps": torch.zeros(4, 2, 4, 4)}, "of 2 units and 320 pixels in all"),
+        ({"maps": torch.zeros(5, 3, 4, 4)}, r"was given \(5, 3, 4, 4\)"),
+        ({"size": (4, 4)}, r"and \(4, 4\)"),
+        ({"size": (4, 16)}, "aspect ratio of masks 4 × 16"),
+        ({"units": [0, 7]}, "Expected units from 0 to 1, was given 7"),
+    ],
+)
+def test_examples_are_of_what_was_dissected(change, words):
+    maps, planes = draw(5, 2, 3, (4, 4), (8, 8), seed=9)
+    with pytest.raises(ValueError, match=words):
+        examples(**{"maps": maps, "found": dissect(maps, planes, quantile=0.1), "size": (8, 8)} | change)
 
 
 @pytest.mark.usefixtures("unchecked")

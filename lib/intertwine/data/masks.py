@@ -10,6 +10,19 @@ from torch import Tensor
 from intertwine.checks import check_tensor
 
 
+def same_aspect(first: Sequence[int], second: Sequence[int]) -> bool:
+    """Whether two sizes (height, width) have one aspect ratio, up to one position or pixel.
+
+    Example:
+        >>> same_aspect((23, 30), (180, 240)), same_aspect((32, 32), (16, 32))
+        (True, False)
+
+    A layer with a stride rounds its 22.5 rows to 22 or 23.
+    """
+    (h, w), (height, width) = first, second
+    return abs(h * width - w * height) <= max(h, w, height, width)
+
+
 @dataclass(frozen=True, eq=False)
 class Masks:
     """The concepts that each pixel shows: a code for every pixel, and the concepts of each code.
@@ -29,6 +42,19 @@ class Masks:
     names: tuple[str, ...]
     categories: tuple[str, ...]
     """Of each concept: colour, texture, object, …"""
+
+    def __post_init__(self) -> None:
+        low, high = map(int, self.codes.aminmax()) if self.codes.numel() else (0, -1)
+        if self.codes.ndim != 3 or low < 0 or high >= len(self.table):
+            raise ValueError(
+                f"Expected codes (n, h, w) from 0 to {len(self.table) - 1}, rows of the table, was given "
+                f"{low} to {high} of shape {tuple(self.codes.shape)}: use Masks.of for boolean planes."
+            )
+        if not len(self.names) == len(self.categories) == self.table.shape[1]:
+            raise ValueError(
+                f"Expected a name and a category for each of {self.table.shape[1]} concepts, was given "
+                f"{len(self.names)} names and {len(self.categories)} categories."
+            )
 
     @classmethod
     def of(
@@ -51,11 +77,6 @@ class Masks:
             )
         names = [str(k) for k in range(planes.shape[1])] if names is None else names
         kinds = ["object"] * len(names) if categories is None else categories
-        if not len(names) == len(kinds) == planes.shape[1]:
-            raise ValueError(
-                f"Expected a name and a category for each of {planes.shape[1]} concepts, was given "
-                f"{len(names)} names and {len(kinds)} categories."
-            )
         codes = torch.zeros_like(planes[:, 0], dtype=torch.int64)
         for some in planes.split(32, dim=1):
             places = 2 ** torch.arange(some.shape[1], device=planes.device)

@@ -13,7 +13,7 @@ from intertwine.data import Masks
 from intertwine.dissection.levels import pixel_levels, top_quantile
 from intertwine.dissection.rotation import ORTHOGONAL_TOLERANCE, off_orthogonal
 from intertwine.dissection.selection import selected
-from intertwine.dissection.upsampling import stretched
+from intertwine.dissection.upsampling import check_aspect, stretched
 
 Units = Float[Tensor, "n units h w"] | Callable[[], Iterable[Float[Tensor, "_ units h w"]]]
 IMAGES = 50  # at a time, at most
@@ -136,7 +136,8 @@ def dissect(
         `dissect_each`, for masks and their null at once; `examples`, for images to look at.
 
     Raises:
-        ValueError: units that are no maps or not finite, or masks or a rotation that do not fit them.
+        ValueError: units that are no maps, not finite, or of another aspect ratio than the masks by more than
+            one position; masks of other images, or a rotation of other units.
     """
     one = [masks if isinstance(masks, Masks) else Masks.of(masks)]
     return dissect_each(units, one, quantile=quantile, iou=iou, rotation=rotation, equal_area=equal_area)[0]
@@ -177,7 +178,10 @@ def dissect_each(
         )
     if not callable(units):
         check_tensor(units)
-    n, height, width = several[0].codes.shape
+    if len(sizes := {tuple(masks.codes.shape) for masks in several}) != 1:
+        given = " and ".join(map(str, sorted(sizes))) or "none"
+        raise ValueError(f"Expected masks (n, h, w) of one shape, was given {given}: dissect each by itself.")
+    ((n, height, width),) = sizes
 
     def stream() -> Iterator[Tensor]:
         for batch in units() if callable(units) else units.split(IMAGES):
@@ -189,6 +193,7 @@ def dissect_each(
                 )
             if not batch.is_floating_point():
                 raise ValueError(f"Expected maps of floats, was given {batch.dtype}: use .float().")
+            check_aspect(batch.shape[2:], (height, width))
             if equal_area:
                 batch = batch.float()  # whose products with whole weights are exact
             if rotation is not None:

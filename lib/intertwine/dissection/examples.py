@@ -1,13 +1,16 @@
 """Units worth looking at, and the pixels that they select."""
 
 from collections.abc import Sequence
+from math import prod
 from typing import NamedTuple
 
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from intertwine.checks import check_tensor
 from intertwine.dissection.dissect import Dissection
+from intertwine.dissection.upsampling import check_aspect
 
 
 class Example(NamedTuple):
@@ -47,12 +50,25 @@ def examples(
     Args:
         maps: the activations that `found` was computed from, of the same images.
         size: of the images, in pixels.
+        units: how many, or which.
         images: of each unit, those in which it selects most, the first ones first where numbers are equal.
+
+    Raises:
+        ValueError: maps or a size that are not those of `found`, or a unit that it does not have.
     """
     table = found.units()
+    check_tensor(maps)
+    if maps.ndim != 4 or (maps.shape[1], len(maps) * prod(size)) != (len(table), found.pixels):
+        raise ValueError(
+            f"Expected the maps and the size that `found` was computed from, of {len(table)} units and "
+            f"{found.pixels} pixels in all, was given {tuple(maps.shape)} and {tuple(size)}."
+        )
+    check_aspect(maps.shape[2:], size)
     if isinstance(units, int):
         best = table.sort_values("iou", ascending=False, kind="stable").drop_duplicates("concept")
         units = best["unit"].head(units).tolist()
+    if unknown := sorted(set(units) - set(table["unit"])):
+        raise ValueError(f"Expected units from 0 to {len(table) - 1}, was given {unknown[0]}.")
     chosen = []
     for row in table.set_index("unit", drop=False).loc[units].to_dict("records"):
         excess = maps[:, row["unit"]].double() - found.levels[row["unit"]].double()

@@ -83,9 +83,15 @@ def _in_rows(values: Float[Tensor, " k"], row: Int[Tensor, " k"], rows: int) -> 
 
 
 def _checked(batches: Iterable[Tensor], images: int) -> Iterator[Tensor]:
-    """The batches, which hold so many images together and finite numbers alone."""
-    seen = 0
+    """The batches, which hold so many images together, maps of one shape, and finite numbers alone."""
+    seen, shape = 0, None
     for batch in batches:
+        shape = shape or batch.shape[1:]
+        if batch.shape[1:] != shape:
+            raise ValueError(
+                f"Expected maps (units, h, w) of one shape in all batches, was given {tuple(shape)} and "
+                f"{tuple(batch.shape[1:])}: bring the images to one size."
+            )
         if not batch.isfinite().all():
             raise ValueError("Expected finite activations, was given some that are infinite or not a number.")
         seen += len(batch)

@@ -1,11 +1,14 @@
 """Bilinear upsampling, cell by cell: the pixels between four neighbours, and their weights."""
 
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+
+from intertwine.data.masks import same_aspect
 
 
 class StretchedAxis(NamedTuple):
@@ -39,6 +42,16 @@ def stretched(size: int, pixels: int, device: torch.device | str = "cpu") -> Str
     weights[cell, nth] = (place % (2 * pixels)).double()
     ends = torch.arange(size + 1, device=device)
     return StretchedAxis((ends - 1).clamp(min=0), ends.clamp(max=size - 1), members, weights, 2 * pixels)
+
+
+def check_aspect(maps: Sequence[int], pixels: Sequence[int]) -> None:
+    """Raise ValueError unless maps (h, w) can be stretched over images or masks by one factor."""
+    if not same_aspect(maps, pixels):
+        (h, w), (height, width) = maps, pixels
+        raise ValueError(
+            f"Expected maps with the aspect ratio of masks {height} × {width}, up to one position, was given "
+            f"maps {h} × {w}: take masks of the images that the network saw, or resample one of both."
+        )
 
 
 class Cells(NamedTuple):

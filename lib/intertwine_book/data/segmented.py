@@ -12,6 +12,7 @@ from torch import Tensor
 
 from intertwine import devices, files
 from intertwine.data import Dataset, Masks
+from intertwine.data.masks import same_aspect
 from intertwine_book.data.pixels import Pixels, normalised
 
 
@@ -64,11 +65,14 @@ class SegmentedFolder:
             mean, std: of intensities per channel, those of the training images; by default their own.
 
         Raises:
-            ValueError: no images, an image without its mask, or sizes that differ.
+            ValueError: no images, an image without its mask, or sizes that differ (aspect ratios, with
+                `size`).
         """
         chosen, pairs = devices.pick(device), self._pairs()
         if limit is not None and limit < len(pairs):
             pairs = [pairs[k * len(pairs) // limit] for k in range(limit)]
+        for pair in pairs if size else []:
+            _check_sizes(*pair)
         read = [(_read(image, size, "RGB"), _read(mask, size, "L")) for image, mask in pairs]
         shapes = {array.shape[:2] for pair in read for array in pair}
         if len(shapes) > 1:
@@ -98,6 +102,21 @@ class SegmentedFolder:
         if lost := sorted(set(images) - set(masks)):
             raise ValueError(f"Expected a mask in {self.masks} for every image, found none for {lost[0]!r}.")
         return [(images[name], masks[name]) for name in sorted(images)]
+
+
+def _check_sizes(image: Path, mask: Path) -> None:
+    """Raise ValueError where one size for both would stretch them unequally."""
+    from PIL import Image
+
+    sizes = []
+    for path in (image, mask):
+        with Image.open(path) as file:  # reads no pixels
+            sizes.append(file.size[::-1])
+    if not same_aspect(*sizes):
+        raise ValueError(
+            f"Expected an image and a mask of one aspect ratio, found {sizes[0]} in {image} and {sizes[1]} "
+            f"in {mask.parent}: crop one as the other was."
+        )
 
 
 def _read(path: Path, size: tuple[int, int] | None, mode: str) -> np.ndarray:
