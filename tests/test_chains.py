@@ -1,4 +1,6 @@
-"""A sequence with a forward of its own is nowhere taken for a plain chain."""
+"""A sequence with a forward of its own is no plain chain anywhere; one with an `__init__` of its own is."""
+
+import copy
 
 import pytest
 import torch
@@ -6,11 +8,14 @@ from helpers import normal
 from torch import nn
 
 from intertwine import genni
+from intertwine.chains import subchain
 from intertwine.data import Dataset
 from intertwine.same_network import same_network
 from intertwine.shallow import compress
-from intertwine.stitching import split
-from intertwine.training import Recipe, train
+from intertwine.stitching import split, stitch
+from intertwine.training import Recipe, evaluate, train
+from intertwine.weightspace import find_symmetries
+from intertwine_book.experiments.sanity_rotations import best_linear_map
 
 
 class Residual(nn.Sequential):
@@ -53,3 +58,69 @@ def test_its_loss_on_a_grid_is_its_own_behind_a_convolution_too():
     flat = genni.plane(torch.stack([theta, theta + 1]))
     loss = genni.grid_loss(genni.Problem(net, lambda x: x, x), flat, (0, 1), 2).loss
     torch.testing.assert_close(loss[0], (net(x) - x).square().flatten(1).sum(1).mean(), check_dtype=False)
+
+
+# --- an __init__ of its own ---
+
+
+class Perceptron(nn.Sequential):
+    def __init__(self, width):
+        super().__init__(nn.Linear(4, width), nn.ReLU(), nn.Linear(width, 4))
+
+
+class Named(nn.Sequential):
+    def __init__(self, width):
+        super().__init__()
+        self.read, self.act, self.write = nn.Linear(4, width), nn.ReLU(), nn.Linear(width, 4)
+
+
+OWN, WIDE = Perceptron(6).eval(), Perceptron(8).eval()
+DATA = Dataset.of(X, torch.arange(9) % 4)
+
+
+def alike(own):
+    """The plain chain of the same modules and names."""
+    return subchain(own).eval()
+
+
+def test_parts_of_a_chain_keep_names_and_share_modules():
+    net = Named(3)
+    front, back = split(net, "act")
+    assert [*front._modules] == ["read", "act"] and [*back._modules] == ["write"]
+    assert type(front) is type(back) is nn.Sequential and back.write is net.write
+    torch.testing.assert_close(back(front(X)), net(X))
+
+
+def test_it_is_stitched_and_its_parts_are_judged():
+    found = stitch(OWN, WIDE, at=("1", "0"), train=DATA, device="cpu")
+    plain = stitch(alike(OWN), alike(WIDE), at=("1", "0"), train=DATA, device="cpu")
+    torch.testing.assert_close(found(X), plain(X))
+    front, back = split(OWN, "1")
+    assert evaluate(nn.Sequential(front, back), X, DATA.labels) == evaluate(OWN, X, DATA.labels)
+    torch.testing.assert_close(stitch(OWN, OWN, at="1", kind=torch.eye(6))(X), OWN(X))
+
+
+def test_it_is_trained_with_its_first_layers_frozen():
+    recipe = Recipe(epochs=2, batch_size=3, lr=0.1)
+    one, other = (
+        train(net, DATA, recipe, seed=0, freeze="1", device="cpu").network for net in (OWN, alike(OWN))
+    )
+    torch.testing.assert_close(one(X), other(X))
+    assert torch.equal(one[0].weight, OWN[0].weight) and not torch.equal(one[2].weight, OWN[2].weight)
+
+
+def test_the_best_linear_map_of_chapter_2_takes_it_and_refuses_another_forward():
+    asked = {"layer": "0", "activation": nn.ReLU(), "transforms": {"reversed": [torch.eye(6).flip(0)]}}
+    asked |= {"images": X, "test_images": X, "test_labels": DATA.labels}
+    assert best_linear_map(OWN, **asked).equals(best_linear_map(alike(OWN), **asked))
+    assert best_linear_map(OWN, **asked)["penalty"].tolist() == [0]
+    with pytest.raises(ValueError, match="without a forward of its own, was given a Residual: write it as"):
+        best_linear_map(RESIDUAL, **asked)
+
+
+def test_it_is_a_shallow_network_and_has_symmetries():
+    own, x = copy.deepcopy(OWN).double(), X.double()
+    torch.testing.assert_close(compress(own).network.to_module()(x), own(x))
+    assert [hidden.size for hidden in find_symmetries(OWN, X[:1]).spaces] == [6]
+    assert same_network(OWN, alike(OWN), X).same
+    torch.testing.assert_close(genni.outputs(OWN, genni.parameter_vector(OWN)[None], X)[0], OWN(X))

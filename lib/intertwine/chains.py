@@ -1,5 +1,6 @@
 """Plain chains: modules that call their children one after another, and do nothing else."""
 
+from collections import OrderedDict
 from typing import TypeGuard
 
 from torch import nn
@@ -17,3 +18,18 @@ def is_chain(module: nn.Module) -> TypeGuard[nn.Sequential]:
     """
     plain = type(module).forward is nn.Sequential.forward or getattr(module, "is_chain", False)
     return isinstance(module, nn.Sequential) and plain
+
+
+def subchain(chain: nn.Sequential, start: int = 0, end: int | None = None) -> nn.Sequential:
+    """Some of a chain's modules, in order and by their names, as a plain `nn.Sequential`.
+
+    Example:
+        >>> class Perceptron(nn.Sequential):
+        ...     def __init__(self, width):
+        ...         super().__init__(nn.Linear(2, width), nn.ReLU(), nn.Linear(width, 1))
+        >>> [name for name, _ in subchain(Perceptron(3), 1).named_children()]
+        ['1', '2']
+
+    `chain[start:end]` calls the class, which fails where a subclass has an `__init__` of its own.
+    """
+    return nn.Sequential(OrderedDict([*chain._modules.items()][start:end]))

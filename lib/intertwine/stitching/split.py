@@ -6,7 +6,7 @@ from operator import getitem
 
 from torch import fx, nn
 
-from intertwine.chains import is_chain
+from intertwine.chains import is_chain, subchain
 from intertwine.features import lookup
 
 
@@ -39,7 +39,7 @@ def split(model: nn.Module, layer: str, *, shortcuts: bool = False) -> tuple[nn.
     lookup(model, [layer])
     if is_chain(model) and layer in model._modules:
         end = list(model._modules).index(layer) + 1
-        return model[:end], model[end:]
+        return subchain(model, 0, end), subchain(model, end)
     graph = _traced(model, layer)
     if lost := [str(node) for node in graph.nodes if not node.users and _in_place(model, node)]:
         raise Untraceable(f"Expected a use of what {lost[0]} returns, found none: write y = y.add_(x), say.")

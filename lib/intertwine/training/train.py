@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from intertwine import devices, files
-from intertwine.chains import is_chain
+from intertwine.chains import is_chain, subchain
 from intertwine.data import Dataset
 from intertwine.data.dataset import check_dataset, tensor_digest
 from intertwine.training import store
@@ -165,9 +165,10 @@ def _parts(network: nn.Module, freeze: str | None) -> tuple[nn.Module, nn.Module
             f"requires_grad to False."
         )
     end = names.index(freeze) + 1
-    if not any(True for _ in network[end:].parameters()):
+    front, back = subchain(network, 0, end), subchain(network, end)
+    if not any(True for _ in back.parameters()):
         raise ValueError(f"Expected parameters after the layer {freeze!r}, there are none: freeze less.")
-    return network[:end], network[end:]
+    return front, back
 
 
 def _restore(path: Path, stamp: str, network: nn.Module, optimizer: torch.optim.Optimizer) -> list[Row]:

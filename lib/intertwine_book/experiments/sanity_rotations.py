@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from intertwine import devices, groups
 from intertwine.alignment import Statistics, least_squares
+from intertwine.chains import is_chain, subchain
 from intertwine.data import Dataset
 from intertwine.features import channel_axis
 from intertwine.training import MultiStep, Recipe, evaluate, train
@@ -71,13 +72,16 @@ def best_linear_map(
     ‖σ(z)‖²), accuracy, base_accuracy (percent), penalty (points; lower is better), penalty_images.
     """
     network = copy.deepcopy(network).double().eval()
-    if not isinstance(network, nn.Sequential):
-        raise ValueError(f"Expected an nn.Sequential, was given a {type(network).__name__}: write it as one.")
+    if not is_chain(network):
+        raise ValueError(
+            f"Expected an nn.Sequential without a forward of its own, was given a {type(network).__name__}: "
+            f"write it as one."
+        )
     names = [name for name, _ in network.named_children()]
     if layer not in names:
         raise ValueError(f"Expected one of the layers {', '.join(names)}, was given '{layer}'.")
     position = names.index(layer)
-    front, back = network[: position + 1], network[position + 2 :]
+    front, back = subchain(network, 0, position + 1), subchain(network, position + 2)
     with torch.no_grad():
         z, z_test = front(images.double()), front(test_images.double())
         h = activation(z)
