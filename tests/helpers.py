@@ -6,6 +6,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+FEW = pytest.mark.filterwarnings("ignore:Expected more .*samples")
+"""Of tests that compare two ways of computing a value, whether the samples are too few for it or not."""
+
 
 def generator(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)

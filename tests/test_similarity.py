@@ -13,7 +13,7 @@ import pytest
 import scipy.linalg
 import scipy.spatial.distance
 import torch
-from helpers import generator, sentence
+from helpers import FEW, generator, sentence
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
@@ -219,6 +219,7 @@ REFERENCES["soft matching"] = (
 )
 
 
+@FEW
 @pytest.mark.parametrize("name", REFERENCES)
 @settings(max_examples=12, deadline=None)
 @given(data=st.data(), dtype=st.sampled_from([torch.float64, torch.float32]))
@@ -476,6 +477,7 @@ def test_maps_ask_for_a_choice_and_unlike_sizes_for_another():
     assert cka(X, Y, spatial="features").isfinite()
 
 
+@FEW
 @pytest.mark.parametrize("name", MEASURES)
 def test_tokens_have_their_channels_last(name):
     measure = MEASURES[name]

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 import torch
-from helpers import generator, normal, sentence
+from helpers import FEW, generator, normal, sentence
 from torch import Tensor, nn
 
 from intertwine.alignment import statistics
@@ -43,6 +43,7 @@ def same_size(X: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
     )
 
 
+@FEW
 @pytest.mark.parametrize("name", MEASURES)
 @pytest.mark.parametrize("memory", [2**30, 400_000])
 def test_all_layers_at_once_are_pair_by_pair(setting, name, memory):
@@ -305,6 +306,7 @@ def test_a_layer_in_which_nothing_varies_is_an_error(name):
     )
 
 
+@FEW
 @pytest.mark.parametrize("name", MEASURES)
 def test_a_layer_named_twice_is_compared_twice(setting, name):
     first, second, images = setting

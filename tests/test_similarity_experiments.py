@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 import torch
-from helpers import generator, normal
+from helpers import FEW, generator, normal
 from torch import Tensor, nn
 
 from intertwine.data import Dataset
@@ -214,6 +214,7 @@ def test_no_invertible_stitch_moves_cca_or_r2_to_model_2(networks):
     assert ends["cka_end"] == table["cka"].iloc[-1] and ends["cca_moved"] < 1e-5 < ends["cka_moved"]
 
 
+@FEW
 @pytest.mark.parametrize("n", [90, 7])
 def test_indices_from_products_are_those_of_the_activations(n):
     A, B = normal(n, 3, 2, 4).relu(), normal(n, 4, 2, 4) + 2

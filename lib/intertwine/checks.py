@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 
 import torch
@@ -148,3 +150,11 @@ images.permute(0, 3, 1, 2) if channels are last.
         f"Expected images that the network takes, was given shape {tuple(images.shape)}: "
         f"{str(error).splitlines()[0].rstrip('.')}{hint}."
     )
+
+
+def warn(sentence: str) -> None:
+    """A UserWarning at the line outside of this package that led here, however many calls lie between."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "intertwine":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(sentence, stacklevel=level)

@@ -48,7 +48,8 @@ class LinearMap:
             >>> LinearMap(torch.eye(1), residual=1.0, total=4.0).r2
             0.75
 
-        Of a linear least-squares map this is R²_LR (csiszarik2021 Def. 6.1), of an affine one the usual R².
+        Of a linear least-squares map this is R²_LR (csiszarik2021 Def. 6.1), of an affine one the usual R². With
+        no more samples than channels it is 1 whatever the features: `score` judges it on others.
         """
         return 1 - self.residual / self.total if self.total else nan
 

@@ -4,8 +4,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from intertwine.checks import warn
 from intertwine.similarity import inputs
 from intertwine.similarity.inputs import Spatial, arranged, check_varies, narrowed, pair, scaled
+
+MORE = "use more samples, or fewer directions: svcca with a smaller variance=, or spatial='mean' for maps"
 
 
 def cca(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tensor, ""]:
@@ -19,8 +22,10 @@ def cca(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tensor
         >>> round(cca(X, X @ A.double()).item(), 6)
         1.0
 
-    The mean is over the smaller of the two ranks. With n − 1 ≤ c samples every correlation is 1, whatever the
-    features: use many times more samples than features, and a null.
+    The mean is over the smaller of the two ranks. Centred columns lie in n − 1 dimensions, where spaces of r
+    and s dimensions, the ranks, share r + s − (n − 1) or more: as many correlations are 1, whatever the
+    features, and all of them where a rank is n − 1. So n ≤ r + s warns, and unrelated features come near 1
+    for larger n, too: use many times more samples than features, and a null.
 
     Args:
         X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
@@ -32,6 +37,9 @@ def cca(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tensor
 
     Raises:
         ValueError: bad features, or constant ones.
+
+    Warns:
+        UserWarning: n ≤ r + s, so that correlations are 1 whatever the features.
     """
     return svcca(X, Y, variance=1.0, spatial=spatial)
 
@@ -47,11 +55,12 @@ def svcca(
         1.0
 
     As `cca`, of as many components as explain the share `variance`, in (0, 1], of the variance; their number
-    jumps with it.
+    jumps with it. The ranks r and s are then the numbers of components that are kept.
     """
     if not 0 < variance <= 1:
         raise ValueError(f"Expected a share of the variance in (0, 1], was given {variance}.")
     basis, other = _bases(X, Y, spatial, variance)
+    _warn_of_forced(basis, other)
     return torch.linalg.svdvals(basis.T @ other).clamp(max=1).mean()
 
 
@@ -63,10 +72,12 @@ def pwcca(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tens
         >>> round(pwcca(X, 2 * X).item(), 6)
         1.0
 
-    As `cca`, a similarity in [0, 1], higher is more similar, but not symmetric: the weight of correlation i
-    is the sum of the sizes of h·x over the columns x of X, with h its canonical variate on the side of X.
+    As `cca`, with its condition on n, a similarity in [0, 1], higher is more similar, but not symmetric: the
+    weight of correlation i is the sum of the sizes of h·x over the columns x of X, with h its canonical
+    variate on the side of X.
     """
     basis, other = _bases(X, Y, spatial)
+    _warn_of_forced(basis, other)
     U, correlations, _ = torch.linalg.svd(basis.T @ other, full_matrices=False)
     weights = ((basis @ U).T @ scaled(inputs.centred(arranged(X, spatial)))).abs().sum(1)
     return (weights * correlations.clamp(max=1)).sum() / weights.sum()
@@ -83,13 +94,46 @@ def r2(X: Tensor, Y: Tensor, *, centred: bool = True, spatial: Spatial | None = 
     In [0, 1]: the share of Y that a linear map finds in X. Not symmetric, and the same for X and XA with A
     invertible, so that R²_LR(XA, Y) does not depend on a stitch A; R²_LR(Y, XA) does.
 
+    Where X has rank n − 1, or n if not centred, it is 1 whatever Y is, which warns; unrelated features reach
+    about rank/n: use many times more samples than X has features.
+
     Args:
         X, Y, spatial: as in `cca`.
         centred: whether columns are centred first, which is to fit a bias; the print does not.
     """
     basis, _ = _bases(X, Y, spatial, centre=centred)
+    n, rank = basis.shape
+    if rank >= n - centred:
+        warn(
+            f"Expected more than {rank + centred} samples of first features with {rank} directions, was "
+            f"given {n}: R² is 1 whatever the second are; {MORE}."
+        )
     Y = _prepared(pair(X, Y, spatial)[1], centred)
     return 1 - (Y - basis @ (basis.T @ Y)).square().sum() / Y.square().sum()
+
+
+def forced(X: Float[Tensor, "m p"], Y: Float[Tensor, "m q"], n: int, *, variance: float = 1.0) -> bool:
+    """Whether n samples with the second moments of these rows have canonical correlations that must be 1."""
+    return X.shape[1] + Y.shape[1] >= n and _forced(n, *_bases(X, Y, None, variance)) > 0
+
+
+def r2_forced(X: Float[Tensor, "m p"], Y: Float[Tensor, "m q"], n: int) -> bool:
+    """Whether `r2` of n samples with the second moments of these rows must be 1."""
+    return X.shape[1] >= n - 1 and _bases(X, Y, None)[0].shape[1] >= n - 1
+
+
+def _forced(n: int, basis: Float[Tensor, "m r"], other: Float[Tensor, "m s"]) -> int:
+    r, s = basis.shape[1], other.shape[1]
+    return max(0, min(r, s, r + s - (n - 1)))
+
+
+def _warn_of_forced(basis: Float[Tensor, "n r"], other: Float[Tensor, "n s"]) -> None:
+    n, (r, s) = len(basis), (basis.shape[1], other.shape[1])
+    if k := _forced(n, basis, other):
+        warn(
+            f"Expected more than {r + s} samples of features with {r} and {s} directions, was given {n}: {k} "
+            f"of {min(r, s)} canonical correlations are 1 whatever the features; {MORE}."
+        )
 
 
 def _prepared(X: Float[Tensor, "n c"], centre: bool) -> Float[Tensor, "n c"]:

@@ -5,6 +5,7 @@ from typing import get_args
 from jaxtyping import Float
 from torch import Tensor
 
+from intertwine.checks import warn
 from intertwine.features import rows
 from intertwine.similarity.grams import Kernel, gram, max_gram
 from intertwine.similarity.hsic import Estimator, hsic_centred, inner, linear_hsic
@@ -48,9 +49,17 @@ def cka(
 
     Raises:
         ValueError: bad features, constant ones, fewer than 4 samples (biased: 2).
+
+    Warns:
+        UserWarning: two samples, of which biased CKA is 1 whatever the features.
     """
     check_choice("estimator", estimator, get_args(Estimator))
     X, Y = pair(X, Y, spatial, least=4 if estimator == "unbiased" else 2, kernel=True)
+    if len(X) == 2:
+        warn(
+            "Expected 3 samples or more, was given 2, which have one centred Gram matrix up to scale: biased "
+            "CKA is 1 whatever the features; use more samples."
+        )
     if kernel == "linear":
         X, Y = (scaled(centred(Z.flatten(1))) for Z in (X, Y))
         check_varies(X=X, Y=Y)

@@ -1,6 +1,7 @@
 """All layers of one model against all layers of another."""
 
 from collections.abc import Callable, Sequence
+from itertools import product
 
 import pandas as pd
 import torch
@@ -9,12 +10,15 @@ from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
 from intertwine.alignment import Statistics
-from intertwine.checks import check_tensor
+from intertwine.checks import check_tensor, warn
 from intertwine.similarity.blocks import Blocks
+from intertwine.similarity.cca import MORE
 from intertwine.similarity.inputs import Spatial
 from intertwine.similarity.layer_hsic import all_samples, minibatches, ratios
 from intertwine.similarity.moments import compressed
 from intertwine.similarity.registry import MEASURES, Measure, as_measure
+
+SHOWN = 4  # pairs of layers in a warning
 
 
 def compare(
@@ -75,6 +79,10 @@ def compare(
         ValueError: unknown layers or measure, no layer, fewer than 4 images, too little memory, features that
             are constant or not finite, or that have no positions in common where these are samples, or a
             function that does not return a number.
+
+    Warns:
+        UserWarning: so few samples that "cca", "svcca", "pwcca" or "r2" of some layers is 1, wholly or in
+            part, whatever the features.
     """
     measure = as_measure(measure)
     by_grams = measure.needs == "grams" and measure is MEASURES.get(measure.name)  # no other kernel is known
@@ -101,7 +109,7 @@ def compare(
     sides = ((model1, layers), (model2, layers2))
     blocks = Blocks(*sides, images, spatial, memory=memory, device=device, batch_size=batch_size)
     if measure.needs == "moments":
-        values = _by_moments(blocks, measure, len(layers))
+        values = _by_moments(blocks, measure, layers, layers2)
     elif not by_grams:
         values = _by_features(blocks, measure, spatial, len(layers))
     elif minibatch is None or generator is None:
@@ -111,15 +119,30 @@ def compare(
     return pd.DataFrame(values.numpy(force=True), index=list(layers), columns=list(layers2))
 
 
-def _by_moments(blocks: Blocks, measure: Measure, first: int) -> Float[Tensor, "p q"]:
-    """The measure between the first p layers and the others, from second moments streamed over the blocks."""
-    pairs = [(i, j) for i in range(first) for j in range(first, blocks.layers)]
+def _by_moments(
+    blocks: Blocks, measure: Measure, layers: Sequence[str], layers2: Sequence[str]
+) -> Float[Tensor, "p q"]:
+    """The measure between p layers and q others, from second moments streamed over the blocks."""
+    pairs = [(i, len(layers) + j) for i in range(len(layers)) for j in range(len(layers2))]
     totals: dict[tuple[int, int], Statistics] = {}
     for block in blocks:
         for i, j in pairs:
             new = Statistics.of(*_of_one_size(block[i], block[j]))
             totals[i, j] = totals[i, j] + new if (i, j) in totals else new
-    return torch.stack([measure(*compressed(totals[pair])) for pair in pairs]).view(first, -1)
+    values, forced = [], []
+    for (one, two), pair in zip(product(layers, layers2), pairs, strict=True):
+        moments = totals[pair]
+        X, Y = compressed(moments)
+        values.append(measure(X, Y))
+        if measure.forced and measure.forced(X, Y, moments.n):
+            forced.append(f"{one!r} ({X.shape[1]}) and {two!r} ({Y.shape[1]})")
+    if forced:
+        rest = f", and {len(forced) - SHOWN} more" * (len(forced) > SHOWN)
+        warn(
+            f"Expected more samples for {measure.name!r} of so many channels, was given {moments.n}: it is "
+            f"1, wholly or in part, whatever the features, for {', '.join(forced[:SHOWN])}{rest}; {MORE}."
+        )
+    return torch.stack(values).view(len(layers), -1)
 
 
 def _by_features(blocks: Blocks, measure: Measure, spatial: Spatial, first: int) -> Float[Tensor, "p q"]:

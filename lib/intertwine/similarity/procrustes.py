@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.alignment import assignment
+from intertwine.checks import warn
 from intertwine.similarity import inputs
 from intertwine.similarity.inputs import Spatial, check_choice, check_varies, narrowed, pair, scaled
 
@@ -44,6 +45,10 @@ def procrustes(
     since ‖X‖² + ‖Y‖² less twice the nuclear norm of XᵀY loses half the digits where δ is small, and one or
     two elsewhere.
 
+    Under rotations δ is a distance of the Gram matrices XXᵀ and YYᵀ, of which two centred samples have only
+    one, up to scale: the value is 1 whatever the features, which warns. Q itself is determined by more than
+    c samples; with fewer, unrelated features are near to each other: compare with a null.
+
     Args:
         X, Y, spatial: as in `cca`.
         group: "orthogonal" O(c), "rotation" SO(c), "permutation", or "grelu", permutations with positive
@@ -54,6 +59,9 @@ def procrustes(
 
     Raises:
         ValueError: bad features, another dtype, or constant features (0, where they are not centred).
+
+    Warns:
+        UserWarning: two samples, centred, under rotations.
     """
     check_choice("group", group, get_args(ProcrustesGroup))
     check_choice("form", form, get_args(Form))
@@ -68,6 +76,11 @@ def procrustes(
     else:
         # where widths differ or samples are few a direction is free: its sign makes any Q a rotation
         proper = group == "rotation" and X.shape[1] == Y.shape[1] <= len(X)
+        if centred and len(X) == 2 and (group == "orthogonal" or max(X.shape[1], Y.shape[1]) > 1):
+            warn(
+                "Expected 3 samples or more, was given 2: centred, they are a rotation of any other 2, up to "
+                "scale, so that Procrustes finds no difference whatever the features; use more samples."
+            )
         chord = _rotated_residual(narrowed(X), narrowed(Y), proper)
     chord = torch.where(chord > CHORD_ROUNDING * torch.finfo(dtype).eps, chord, 0).double()
     if form == "angular":

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.similarity.cca import cca, pwcca, r2, svcca
+from intertwine.similarity.cca import cca, forced, pwcca, r2, r2_forced, svcca
 from intertwine.similarity.cka import cka, grelu_cka
 from intertwine.similarity.inputs import Spatial, arranged
 from intertwine.similarity.procrustes import grelu_procrustes, procrustes
@@ -61,6 +61,9 @@ class Measure:
     similarity: bool = True
     """Higher is more similar, and equal features score 1; else a distance, lower is more similar, from 0."""
     of_target: tuple[str, ...] | None = None
+    forced: Callable[[Tensor, Tensor, int], bool] | None = None
+    """Whether the value is 1, wholly or in part, whatever the features: of rows with their second moments,
+    and the number of samples."""
 
     def __call__(self, X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tensor, ""]:
         return self.function(X, Y, spatial=spatial or self.spatial)
@@ -125,16 +128,20 @@ _ALL = [
         "samples", "Table 2, first row", metric="equal widths",
     ),
     Measure(
-        "cca", cca, INVARIANCES, "moments", "mean", "anything linear; many times more samples than features"
+        "cca", cca, INVARIANCES, "moments", "mean", "anything linear; many times more samples than features",
+        forced=forced,
     ),
-    Measure("svcca", svcca, RIGID, "moments", "mean", "as cca, without directions of little variance"),
+    Measure(
+        "svcca", svcca, RIGID, "moments", "mean", "as cca, without directions of little variance",
+        forced=partial(forced, variance=0.99),
+    ),
     Measure(
         "pwcca", pwcca, _PERMUTING, "moments", "mean", "as cca, weighted by its share of the first features",
-        of_target=INVARIANCES,
+        of_target=INVARIANCES, forced=forced,
     ),
     Measure(
         "r2", r2, INVARIANCES, "moments", "mean", "how much of the second features is linear in the first",
-        of_target=RIGID,
+        of_target=RIGID, forced=r2_forced,
     ),
     Measure(
         "soft matching", soft_matching, _PERMUTING, "moments", "samples",
