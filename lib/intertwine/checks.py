@@ -65,8 +65,15 @@ def check_images(images: Tensor, labels: Tensor) -> None:
 
 
 def check_tensor(given: object, name: str = "") -> None:
-    """Raise TypeError, in one sentence with the argument's name, unless this is a tensor."""
+    """Raise TypeError, in one sentence with the argument's name, unless this is a tensor; ValueError for one
+    that holds no plain numbers.
+    """
     if isinstance(given, Tensor):
+        if form := _other_form(given):
+            what, instead = form
+            raise ValueError(
+                f"Expected a dense tensor of numbers{name and f' as {name}'}, was given {what}: {instead}."
+            )
         return
     hint = "use torch.as_tensor"
     if isinstance(given, Mapping):
@@ -77,6 +84,21 @@ def check_tensor(given: object, name: str = "") -> None:
     elif isinstance(given, Iterator | DataLoader):
         hint = "use torch.cat to join its batches"
     raise TypeError(f"Expected a tensor{name and f' as {name}'}, was given {type(given).__name__}: {hint}.")
+
+
+def _other_form(given: Tensor) -> tuple[str, str] | None:
+    """What a tensor is that holds no dense numbers, and what to do with it."""
+    if given.is_nested:
+        return "a nested one", "give rows of one length, as torch.nested.to_padded_tensor makes them"
+    if given.layout != torch.strided:
+        return f"one of layout {given.layout}", "use .to_dense()"
+    if given.is_meta:
+        return "one on the meta device, which holds none", "compute it on another device"
+    if given.is_quantized:
+        return f"a quantised one of {given.dtype}", "use .dequantize()"
+    if given.is_floating_point() and given.itemsize == 1:
+        return f"one of {given.dtype}, which has no arithmetic", "use .float()"
+    return None
 
 
 def check_model(given: object) -> None:

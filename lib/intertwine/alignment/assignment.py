@@ -1,11 +1,15 @@
 """The best permutation with scalars from a group, by linear assignment: which unit of A is which of B."""
 
+import math
+
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from intertwine.alignment.channel_statistics import Statistics
 from intertwine.alignment.linear_map import LinearMap
+from intertwine.checks import check_tensor
 from intertwine.groups.scalar import POSITIVE, TRIVIAL, ScalarGroup
 
 
@@ -19,11 +23,31 @@ def assignment(
         (tensor([0, 1]), tensor([1, 0]))
 
     The smaller number k of both is matched; `maximize` takes the largest sum instead. The indices are on the
-    device of `cost`, the rows in order.
+    device of `cost`, the rows in order. A cost of ∞, or −∞ to maximise, forbids a pair.
+
+    Raises:
+        ValueError: no matrix of real numbers, NaN, an infinite cost that no sum is better than, or so many
+            forbidden pairs that no matching is left.
     """
+    check_tensor(cost, "costs")
+    if cost.ndim != 2 or cost.is_complex():
+        raise ValueError(f"Expected costs (p, q), real, was given {tuple(cost.shape)} of {cost.dtype}.")
+    costs = cost.detach().double().numpy(force=True)
+    forbidden = -math.inf if maximize else math.inf
+    if bad := int((np.isnan(costs) | (costs == -forbidden)).sum()):
+        raise ValueError(
+            f"Expected finite costs, or {forbidden} where a pair is forbidden, was given NaN or {-forbidden} "
+            f"in {bad} of {costs.size}: look for NaN in what they are computed from."
+        )
     from scipy.optimize import linear_sum_assignment  # slow to import
 
-    rows, columns = linear_sum_assignment(cost.numpy(force=True), maximize=maximize)
+    try:
+        rows, columns = linear_sum_assignment(costs, maximize=maximize)
+    except ValueError as error:  # "cost matrix is infeasible"
+        raise ValueError(
+            f"Expected costs that allow a matching of {min(costs.shape)} pairs, was given {forbidden} in "
+            f"{int((costs == forbidden).sum())} of {costs.size}: forbid fewer."
+        ) from error
     return torch.as_tensor(rows, device=cost.device), torch.as_tensor(columns, device=cost.device)
 
 

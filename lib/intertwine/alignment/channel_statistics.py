@@ -168,10 +168,20 @@ def statistics(batches: Iterable[tuple[Tensor, Tensor]]) -> Statistics:
 
     Batches are pairs of what two layers return for the same inputs, as `Statistics.of` takes them.
     """
-    parts = (Statistics.of(A, B) for A, B in batches)
+    parts = (Statistics.of(*_two(batch)) for batch in batches)
     if (first := next(parts, None)) is None:
         raise ValueError("Expected at least one batch of features, was given none.")
     return reduce(add, parts, first)
+
+
+def _two(batch: object) -> tuple[Tensor, Tensor]:
+    if not (isinstance(batch, tuple | list) and len(batch) == 2):
+        raise ValueError(
+            f"Expected batches that are pairs of features (A, B), was given a {type(batch).__name__}: "
+            f"zip(A.split(1000), B.split(1000)) makes them."
+        )
+    A, B = batch
+    return A, B
 
 
 def _of_block(A: Float[Tensor, "n p"], B: Float[Tensor, "n q"], within: bool) -> Statistics:

@@ -10,6 +10,7 @@ from torch.nn.functional import linear
 from torch.nn.utils import skip_init
 
 from intertwine.alignment.channel_statistics import Statistics
+from intertwine.checks import check_tensor
 from intertwine.features import channel_axis
 
 
@@ -48,8 +49,8 @@ class LinearMap:
             >>> LinearMap(torch.eye(1), residual=1.0, total=4.0).r2
             0.75
 
-        Of a linear least-squares map this is R²_LR (csiszarik2021 Def. 6.1), of an affine one the usual R². With
-        no more samples than channels it is 1 whatever the features: `score` judges it on others.
+        Of a linear least-squares map this is R²_LR (csiszarik2021 Def. 6.1), of an affine one the usual R².
+        With no more samples than channels it is 1 whatever the features: `score` judges it on others.
         """
         return 1 - self.residual / self.total if self.total else nan
 
@@ -64,6 +65,7 @@ class LinearMap:
         Features are (n, p), tokens (n, t, p), or feature maps (n, p, *space), of which every position is
         mapped, as a 1×1 convolution does.
         """
+        check_tensor(x)
         channels, p = channel_axis(x), self.weight.shape[1]
         if not x.ndim or x.shape[channels] != p:
             raise ValueError(

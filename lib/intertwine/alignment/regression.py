@@ -11,6 +11,7 @@ condition number of those channels, M has a relative error of about 10⁻¹⁵κ
 """
 
 import warnings
+from numbers import Integral
 
 import torch
 from jaxtyping import Float
@@ -47,12 +48,18 @@ def reduced_rank(statistics: Statistics, rank: int, *, affine: bool = False) -> 
 
     The rank is k, from 1 to the smaller width, where it is least squares.
     """
-    if not 1 <= rank <= min(statistics.widths):
-        raise ValueError(f"Expected a rank from 1 to {min(statistics.widths)}, was given {rank}.")
+    check_rank(rank, statistics.widths)
     AA, AB, _ = statistics.products(centred=affine)
     root = _inverse_root(AA)
     U, S, Vh = torch.linalg.svd(root.T @ AB, full_matrices=False)  # of B in the orthonormal basis A·root
     return LinearMap.of(root @ (U[:, :rank] * S[:rank]) @ Vh[:rank], statistics, affine)
+
+
+def check_rank(rank: object, shape: tuple[int, ...]) -> None:
+    """Raise ValueError, in one sentence, unless a matrix of that shape can have that rank."""
+    whole = isinstance(rank, Integral) or (isinstance(rank, Tensor) and rank.dtype == torch.int64)
+    if not (whole and 1 <= rank <= min(shape)):  # type: ignore[operator]
+        raise ValueError(f"Expected a rank, a whole number from 1 to {min(shape)}, was given {rank!r}.")
 
 
 def orthogonal(statistics: Statistics, *, affine: bool = False) -> LinearMap:

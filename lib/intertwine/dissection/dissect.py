@@ -13,7 +13,7 @@ from intertwine.data import Masks
 from intertwine.dissection.levels import pixel_levels, top_quantile
 from intertwine.dissection.rotation import ORTHOGONAL_TOLERANCE, off_orthogonal
 from intertwine.dissection.selection import selected
-from intertwine.dissection.upsampling import check_aspect, stretched
+from intertwine.dissection.upsampling import check_aspect, check_maps, stretched
 
 Units = Float[Tensor, "n units h w"] | Callable[[], Iterable[Float[Tensor, "_ units h w"]]]
 IMAGES = 50  # at a time, at most
@@ -185,14 +185,7 @@ def dissect_each(
 
     def stream() -> Iterator[Tensor]:
         for batch in units() if callable(units) else units.split(IMAGES):
-            check_tensor(batch)
-            if batch.ndim != 4:
-                raise ValueError(
-                    f"Expected maps of units (n, units, h, w), was given {tuple(batch.shape)}: choose a "
-                    f"layer that has maps."
-                )
-            if not batch.is_floating_point():
-                raise ValueError(f"Expected maps of floats, was given {batch.dtype}: use .float().")
+            check_maps(batch)
             check_aspect(batch.shape[2:], (height, width))
             if equal_area:
                 batch = batch.float()  # whose products with whole weights are exact
@@ -223,6 +216,11 @@ def dissect_each(
         found = selected(part, levels, rest, codes, ends, vertical, horizontal)
         counts = [total + more for total, more in zip(counts, found, strict=True)]
         start += len(part)
+    if start != n:
+        raise ValueError(
+            f"Expected a function that starts a new stream of batches each time, was given one whose second "
+            f"stream has {start} of {n} images: return a new iterator, not one that was begun."
+        )
     made = []
     for masks, total in zip(several, counts, strict=True):
         table = masks.table.to(total.device, torch.float64)

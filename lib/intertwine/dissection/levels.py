@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from intertwine.dissection.upsampling import beside, stretched
+from intertwine.dissection.upsampling import beside, check_maps, stretched
 
 
 def top_quantile(
@@ -86,6 +86,7 @@ def _checked(batches: Iterable[Tensor], images: int) -> Iterator[Tensor]:
     """The batches, which hold so many images together, maps of one shape, and finite numbers alone."""
     seen, shape = 0, None
     for batch in batches:
+        check_maps(batch)
         shape = shape or batch.shape[1:]
         if batch.shape[1:] != shape:
             raise ValueError(

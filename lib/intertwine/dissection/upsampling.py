@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from intertwine.checks import check_tensor
 from intertwine.data.masks import same_aspect
 
 
@@ -42,6 +43,18 @@ def stretched(size: int, pixels: int, device: torch.device | str = "cpu") -> Str
     weights[cell, nth] = (place % (2 * pixels)).double()
     ends = torch.arange(size + 1, device=device)
     return StretchedAxis((ends - 1).clamp(min=0), ends.clamp(max=size - 1), members, weights, 2 * pixels)
+
+
+def check_maps(batch: Tensor) -> None:
+    """Raise, in one sentence, unless these are maps of units."""
+    check_tensor(batch)
+    if batch.ndim != 4:
+        raise ValueError(
+            f"Expected maps of units (n, units, h, w), was given {tuple(batch.shape)}: choose a layer that "
+            f"has maps."
+        )
+    if not batch.is_floating_point():
+        raise ValueError(f"Expected maps of floats, was given {batch.dtype}: use .float().")
 
 
 def check_aspect(maps: Sequence[int], pixels: Sequence[int]) -> None:

@@ -37,7 +37,8 @@ def cka(
     differentiated.
 
     Args:
-        X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
+        X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w). Maps (n, p, length) of an
+            `nn.Conv1d` would be taken for tokens: give X.mT, as `compare` does by itself.
         Y: of the same inputs; widths may differ.
         kernel: as in `gram`; "max" is the raw max kernel, `grelu_cka` has the one of the paper.
         estimator: of HSIC; the ratio of two unbiased estimates is consistent, not unbiased.

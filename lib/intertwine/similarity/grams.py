@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.alignment.self_product import self_product
+from intertwine.checks import check_tensor
 
 Kernel = Literal["linear", "rbf", "max"] | Callable[[Tensor], Tensor]
 TILE = 256  # samples on a side: the maximum and a product stay in a CPU's cache
@@ -29,6 +30,7 @@ def gram(X: Float[Tensor, "n ..."], kernel: Kernel) -> Float[Tensor, "n n"]:
         kernel: "linear", x·y; "rbf", exp(−‖x − y‖²/2s²) with the median distance s; "max", the largest
             x_c·y_c; or a function that maps features to their n×n Gram matrix.
     """
+    check_tensor(X)
     if callable(kernel):
         K = kernel(X)
         if K.shape != (len(X), len(X)):
@@ -89,6 +91,9 @@ def max_gram(
         around: the means of the channels, where they are large: products are then expanded around them, and
             the constant P·max m² is left out of K: it leaves HSIC unchanged, but would cost digits.
     """
+    for Z in (X, Y):
+        if Z is not None:
+            check_tensor(Z)
     A, B = (_channels_first(Z) for Z in (X, X if Y is None else Y))
     if around is not None:
         A, B = _expanded(A, around, last=False), _expanded(B, around, last=True)

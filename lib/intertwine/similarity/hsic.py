@@ -5,9 +5,24 @@ from typing import Literal, get_args
 from jaxtyping import Float
 from torch import Tensor
 
+from intertwine.checks import check_tensor
 from intertwine.similarity.inputs import check_choice
 
 Estimator = Literal["unbiased", "biased"]
+
+
+def check_grams(*grams: Tensor, least: int) -> None:
+    """Raise, in one sentence, unless these are Gram matrices of the same samples, and of so many at least."""
+    for K in grams:
+        check_tensor(K, "Gram matrix")
+    shapes = [tuple(K.shape) for K in grams]
+    n = shapes[0][0] if shapes[0] else 0
+    if {*shapes} != {(n, n)} or n < least or not all(K.is_floating_point() for K in grams):
+        given = " and ".join(f"{shape} of {K.dtype}" for shape, K in zip(shapes, grams, strict=True))
+        raise ValueError(
+            f"Expected Gram matrices (n, n) of floats, of the same n ≥ {least} samples, was given {given}: "
+            f"make them of features with `gram`."
+        )
 
 
 def u_centred(K: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
@@ -21,6 +36,7 @@ def u_centred(K: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
 
     K is symmetric with n ≥ 3; its diagonal is not used.
     """
+    check_grams(K, least=3)
     n = len(K)
     U = K.clone().fill_diagonal_(0)
     rows = U.sum(1) / (n - 2)
@@ -52,6 +68,7 @@ def hsic(
     kernels. K and L are symmetric; "unbiased" needs n ≥ 4.
     """
     check_choice("estimator", estimator, get_args(Estimator))
+    check_grams(K, L, least=4 if estimator == "unbiased" else 2)
     U = hsic_centred(K, estimator)
     return inner(U, U if L is K else hsic_centred(L, estimator))
 

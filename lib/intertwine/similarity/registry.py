@@ -160,6 +160,10 @@ def as_measure(measure: str | Measure | Callable[[Tensor, Tensor], Tensor | floa
     if callable(measure):
         name = getattr(measure, "__name__", repr(measure))
         return Measure(name, partial(_of_matrices, measure), (), "features", "features", "your own")
+    if not isinstance(measure, str):
+        raise ValueError(
+            f"Expected a measure, its name or a function of two sets of features, was given {measure!r}."
+        )
     if measure not in MEASURES:
         near = get_close_matches(measure.lower(), MEASURES, n=1, cutoff=0.0)[0]
         raise ValueError(

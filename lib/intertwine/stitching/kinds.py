@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from intertwine.alignment import LinearMap, Statistics
+from intertwine.checks import check_tensor
 from intertwine.stitching.junction import Junction
 from intertwine.stitching.maps import KINDS, FromMatrix, Stitch, options_of
 
@@ -28,6 +29,10 @@ def check_kind(kind: object) -> None:
             f"Expected kind to be a name, a class, a matrix, a LinearMap, a module or a function, was given "
             f"{described(kind)}: of an element of a group take the matrix, as space.matrix(element, at)."
         )
+    if isinstance(kind, Tensor):
+        check_tensor(kind, "kind")
+        if not kind.isfinite().all():
+            raise ValueError("Expected a finite matrix as kind, was given NaN or infinity: look where from.")
 
 
 def build(

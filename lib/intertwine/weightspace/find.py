@@ -50,6 +50,7 @@ def find_symmetries(
         two networks.
 
     Raises:
+        TypeError: arrays, a data set or a stream of batches as example inputs.
         ValueError: in training mode; the inputs do not fit; or steps depend on values of weights or of real
             inputs.
     """

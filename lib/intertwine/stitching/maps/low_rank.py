@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.alignment import LinearMap, Statistics, reduced_rank
+from intertwine.alignment.regression import check_rank
 from intertwine.stitching.maps.orthogonal import random_isometry
 from intertwine.stitching.maps.stitch import FromMatrix, parameter
 
@@ -25,8 +26,7 @@ class LowRank(FromMatrix):
         self, weight: Float[Tensor, "q p"], bias: Float[Tensor, " q"] | None = None, *, rank: int
     ) -> None:
         super().__init__(bias)
-        if not 1 <= rank <= min(weight.shape):
-            raise ValueError(f"Expected a rank from 1 to {min(weight.shape)}, was given {rank}.")
+        check_rank(rank, weight.shape)
         U, S, Vh = torch.linalg.svd(weight.double(), full_matrices=False)
         root = S[:rank].sqrt()  # factors of one size, so that one rate suits both
         self.up, self.down = parameter(U[:, :rank] * root), parameter(root[:, None] * Vh[:rank])
@@ -39,6 +39,7 @@ class LowRank(FromMatrix):
     def draw(cls, widths: tuple[int, int], generator: torch.Generator, **options: Any) -> LinearMap:
         """A product of two random isometries (csiszarik2021)."""
         (p, q), rank = widths, options["rank"]
+        check_rank(rank, widths)
         up, down = (random_isometry(shape, generator) for shape in ((q, rank), (rank, p)))
         return LinearMap(up @ down)
 

@@ -8,11 +8,14 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.utils.data import DataLoader
 
-from intertwine.checks import check_evaluation_mode
+from intertwine.checks import check_evaluation_mode, check_tensor
+from intertwine.data import Dataset
 from intertwine.groups import ActivationError, as_activation
 from intertwine.weightspace.trace.given import eager, named_tensors, replica
 from intertwine.weightspace.trace.recorder import Nested, Recorder, Steered
@@ -55,14 +58,14 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None, *, val
             run.tied[name] = firsts[id(tensor)]
     model = replica(model, copies)
     args, kwargs = as_arguments(example_inputs)
-    for tensor in leaves((args, kwargs)):
-        if isinstance(tensor, Tensor):
-            real = tensor.is_floating_point() or tensor.is_complex()
-            run.inputs.append(recorder.add(tensor, dynamic=real))
-            recorder.steering |= set() if real else {run.inputs[-1]}
     inside: list[str] = []
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
         try:
+            for tensor in leaves((args, kwargs)):
+                if isinstance(tensor, Tensor):
+                    real = tensor.is_floating_point() or tensor.is_complex()
+                    run.inputs.append(recorder.add(tensor, dynamic=real))
+                    recorder.steering |= set() if real else {run.inputs[-1]}
             with _watched(model, recorder, inside), recorder:
                 result = model(*args, **kwargs)
         except Steered as error:
@@ -83,10 +86,11 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None, *, val
         except Exception as error:
             shapes = ", ".join(str(run.shapes[k]) for k in run.inputs)
             said = (str(error).splitlines() or [type(error).__name__])[0]
+            hint = "run model(inputs) first; parts that are compiled, scripted or vmapped cannot be followed"
             raise ValueError(
                 f"Expected a model and example inputs that fit, was given {shapes or 'no tensor'}, on which "
-                f"{_where(error, inside)} raises {said!r}: run model(inputs) first; parts that are compiled, "
-                f"scripted or vmapped cannot be followed."
+                f"{_where(error, inside)} raises {said!r}: "
+                f"{hint if shapes else 'make tensors of the inputs, by torch.as_tensor, say'}."
             ) from error
     run.outputs = [recorder.ref(tensor).index for tensor in output_tensors(result, outputs)]
     if not run.outputs:
@@ -95,7 +99,10 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None, *, val
 
 
 def as_arguments(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Copies of example inputs as arguments and keyword arguments."""
+    """Copies of example inputs as arguments and keyword arguments; TypeError for arrays and data sets."""
+    for each in leaves(dict(inputs) if isinstance(inputs, Mapping) else inputs):
+        if isinstance(each, np.ndarray | Iterator | DataLoader | Dataset):
+            check_tensor(each, "example inputs")
     inputs = dict(inputs) if isinstance(inputs, Mapping) else inputs
     inputs = replaced(inputs, lambda x: x.detach().clone() if isinstance(x, Tensor) else copy.deepcopy(x))
     if isinstance(inputs, dict):
