@@ -51,7 +51,6 @@ TAKE = {
     "statistics": lambda form: statistics([(X, form(X))]),
     "a map": lambda form: LinearMap(torch.eye(4))(form(X)),
     "assignment": lambda form: assignment(form(X)),
-    "activations": lambda form: activations(NET, ["0"], form(X)),
     "evaluate": lambda form: evaluate(NET, form(X), LABELS),
     "Dataset": lambda form: Dataset.of(form(X), LABELS),
     "dissect": lambda form: dissect(form(MAPS), MASKS),
@@ -70,6 +69,14 @@ def test_a_tensor_without_dense_numbers_is_refused(call, form):
         call(make)
 
 
+def test_images_on_the_meta_device_are_for_models_there():
+    make, words = FORMS["sparse"]
+    with pytest.raises(ValueError, match=words):
+        activations(NET, ["0"], make(X))
+    there = nn.Sequential(nn.Linear(4, 6, device="meta"))
+    assert activations(there, ["0"], X.to("meta"))["0"].shape == (20, 6)
+
+
 def test_masks_are_dense_too():
     with pytest.raises(ValueError, match=r"layout torch\.sparse_coo: use \.to_dense"):
         Masks.of(torch.ones(1, 2, 3, 3).bool().to_sparse())
@@ -77,7 +84,7 @@ def test_masks_are_dense_too():
 
 @pytest.mark.parametrize("rank", [2.5, 2.0, "2", None, 0, 5])
 def test_a_rank_is_a_whole_number(rank):
-    said = f"Expected a rank, a whole number from 1 to 4, was given {rank!r}"
+    said = f"Expected a whole rank from 1 to 4, was given {rank!r}"
     assert said in sentence(lambda: reduced_rank(Statistics.of(X, X), rank))
     place = Junction(nn.Sequential(nn.Linear(4, 4)), nn.Sequential(nn.Linear(4, 4)), "0", DATA, device="cpu")
     assert said in sentence(lambda: stitch_at(place, "low rank", rank=rank))

@@ -64,12 +64,12 @@ def check_images(images: Tensor, labels: Tensor) -> None:
         )
 
 
-def check_tensor(given: object, name: str = "") -> None:
+def check_tensor(given: object, name: str = "", *, meta: bool = False) -> None:
     """Raise TypeError, in one sentence with the argument's name, unless this is a tensor; ValueError for one
-    that holds no plain numbers.
+    that holds no dense numbers, which one on the `meta` device may do.
     """
     if isinstance(given, Tensor):
-        if form := _other_form(given):
+        if (form := _other_form(given)) and not (meta and given.is_meta):
             what, instead = form
             raise ValueError(
                 f"Expected a dense tensor of numbers{name and f' as {name}'}, was given {what}: {instead}."

@@ -89,7 +89,7 @@ def features(
         ValueError: at once for an unknown layer or a batch size below 1; with the first batch as in `record`.
     """
     lookup(model, layers)
-    check_tensor(images)
+    check_tensor(images, meta=True)  # of a model there
     if batch_size < 1:
         raise ValueError(f"Expected a batch size of at least 1, was given {batch_size}.")
     return (_run(model, layers, batch) for batch in images.split(batch_size) if len(batch))

@@ -59,7 +59,7 @@ def check_rank(rank: object, shape: tuple[int, ...]) -> None:
     """Raise ValueError, in one sentence, unless a matrix of that shape can have that rank."""
     whole = isinstance(rank, Integral) or (isinstance(rank, Tensor) and rank.dtype == torch.int64)
     if not (whole and 1 <= rank <= min(shape)):  # type: ignore[operator]
-        raise ValueError(f"Expected a rank, a whole number from 1 to {min(shape)}, was given {rank!r}.")
+        raise ValueError(f"Expected a whole rank from 1 to {min(shape)}, was given {rank!r}.")
 
 
 def orthogonal(statistics: Statistics, *, affine: bool = False) -> LinearMap:
