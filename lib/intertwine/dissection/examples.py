@@ -66,11 +66,13 @@ def examples(
     check_aspect(maps.shape[2:], size)
     if isinstance(units, int):
         best = table.sort_values("iou", ascending=False, kind="stable").drop_duplicates("concept")
-        units = best["unit"].head(units).tolist()
-    if unknown := sorted(set(units) - set(table["unit"])):
+        which = best["unit"].head(units).tolist()
+    else:
+        which = list(units)
+    if unknown := sorted({*which} - {*table["unit"]}):
         raise ValueError(f"Expected units from 0 to {len(table) - 1}, was given {unknown[0]}.")
     chosen = []
-    for row in table.set_index("unit", drop=False).loc[units].to_dict("records"):
+    for row in table.set_index("unit", drop=False).loc[which].to_dict("records"):
         excess = maps[:, row["unit"]].double() - found.levels[row["unit"]].double()
         on = F.interpolate(excess[:, None], size=size, mode="bilinear", align_corners=False)[:, 0] > 0
         order = on.flatten(1).sum(1).argsort(descending=True, stable=True)[:images]
