@@ -124,3 +124,18 @@ def test_it_is_a_shallow_network_and_has_symmetries():
     assert [hidden.size for hidden in find_symmetries(OWN, X[:1]).spaces] == [6]
     assert same_network(OWN, alike(OWN), X).same
     torch.testing.assert_close(genni.outputs(OWN, genni.parameter_vector(OWN)[None], X)[0], OWN(X))
+
+
+class Convolutional(nn.Sequential):
+    def __init__(self, width):
+        super().__init__(nn.Conv1d(1, width, 1), nn.ReLU(), nn.Flatten(), nn.Linear(4 * width, 1))
+
+
+def test_the_loss_on_a_grid_is_that_of_the_plain_chain():
+    own, x = Convolutional(2).eval(), X[:, None]
+    at = genni.plane(genni.parameter_vector(own) + torch.eye(13)[:3])
+    one, other = (
+        genni.grid_loss(genni.Problem(net, lambda v: v.mean((1, 2))[:, None], x), at, (0, 1), 3).loss
+        for net in (own, alike(own))
+    )
+    torch.testing.assert_close(one, other)

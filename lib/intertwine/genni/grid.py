@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine.chains import is_chain
+from intertwine.chains import is_chain, subchain
 from intertwine.genni.parametric import call, check_points, is_perceptron, perceptron
 from intertwine.genni.plane import Plane
 from intertwine.genni.pooling import with_fast_pooling
@@ -158,7 +158,7 @@ def _split(network: nn.Module) -> tuple[nn.Module, nn.Module]:
     """The first layer, if the network is a chain that begins with an affine one, and the rest."""
     affine = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Linear)
     if is_chain(network) and len(network) > 1 and type(network[0]) in affine:
-        first, rest = network[0], network[1:]
+        first, rest = network[0], subchain(network, 1)
         if _length(first) + _length(rest) == _length(network):  # no weights are shared
             return first, rest
     return nn.Identity(), network
