@@ -126,9 +126,11 @@ class ShallowReLU:
         layers = [layer for layer in _chain(module) if not isinstance(layer, nn.Flatten)]
         kinds = [type(layer).__name__ for layer in layers]
         if kinds != ["Linear", "ReLU", "Linear"]:
+            other = len(kinds) == 3 and kinds[::2] == ["Linear", "Linear"]  # another activation
+            advice = "of a module of your own, give nn.Sequential(own.first, nn.ReLU(), own.second)"
             raise ValueError(
                 f"Expected nn.Sequential of the layers Linear, ReLU, Linear, was given {', '.join(kinds)}: "
-                f"of a module of your own, give nn.Sequential(own.first, nn.ReLU(), own.second)."
+                f"{'the theorems behind this hold for ReLU alone' if other else advice}."
             )
         W, V = (numbers(layer.weight) for layer in layers[::2])
         b, c = (
