@@ -152,8 +152,10 @@ def test_what_the_page_shows_needs_nothing_that_it_hides(chapter):
 def to_adapt(chapter: str) -> str:
     """The cell of *Adapt this*."""
     found = jupytext.read(BOOK.chapters[chapter]).cells
-    at = next(k for k, cell in enumerate(found) if "## Adapt this" in cell.source)
-    return next(cell.source for cell in found[at:] if cell.cell_type == "code")
+    begins = [k for k, cell in enumerate(found) if "## Adapt this" in cell.source]
+    code = [cell.source for cell in found[min(begins, default=0) :] if cell.cell_type == "code"]
+    assert begins and code, f'{chapter}: expected a section "## Adapt this" with a cell that runs alone'
+    return code[0]
 
 
 @CHAPTERS
