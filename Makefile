@@ -51,7 +51,7 @@ bench: $(READY)
 	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
 
 lab: $(READY)
-	@$(BIN)/jupyter lab --notebook-dir chapters
+	@$(BIN)/jupyter lab --notebook-dir chapters $$(test "$$(id -u)" != 0 || echo --allow-root) $(ARGS)
 
 lock: $(READY)
 	@$(BIN)/uv pip compile --quiet --universal --all-extras --no-annotate --no-header pyproject.toml -o requirements.lock
