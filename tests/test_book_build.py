@@ -1,8 +1,8 @@
 """The build: nothing runs twice, nothing is half-written, and an error says where to look."""
 
+import io
 import json
 import os
-import queue
 import re
 import shutil
 import signal
@@ -12,7 +12,6 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
 
 import nbformat
 import pandas as pd
@@ -21,7 +20,7 @@ from click.testing import CliRunner
 from jupyter_client import KernelManager
 from rich.console import Console
 
-from intertwine_book import results
+from intertwine_book import build, results
 from intertwine_book.build import chapters, execute, freshness, progress
 from intertwine_book.build.cli import cli
 from intertwine_book.build.layout import Book, BookError, find_book
@@ -35,7 +34,7 @@ PRETENDED = """
 import json, os, time
 from pathlib import Path
 from intertwine import files
-from intertwine_book.build import chapters, execute, freshness
+from intertwine_book.build import chapters, execute, failure, freshness
 from intertwine_book.build.layout import Book
 
 def pretended(book, chapter, values, output, *, tables, failed, record, report):
@@ -45,7 +44,7 @@ def pretended(book, chapter, values, output, *, tables, failed, record, report):
     while (world / f"wait-{chapter}").exists():
         time.sleep(0.01)
     if (world / f"fail-{chapter}").exists():
-        raise execute.ChapterFailed(f"{chapter} failed")
+        raise failure.ChapterFailed("no luck\\n    in a cell")
     with files.write_whole(output) as part:
         part.write_text(json.dumps({"metadata": {"intertwine": dict(record)}}))
 """
@@ -119,33 +118,41 @@ def test_a_build_ends_with_the_page_to_open_and_a_second_one_finds_all_fresh(bui
 
 
 def test_where_no_bar_is_drawn_a_chapter_says_when_it_begins_and_every_minute_where_it_is(
-    tiny_book, monkeypatch, capsys
+    tiny_book, monkeypatch
 ):
-    seconds = iter([0.0, 5.0, 61.0, 61.0, 62.0, 63.0])
-    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
-    tell = progress.lines(Console(soft_wrap=True, highlight=False), tiny_book)
-    for state, cell in (("running", 0), ("running", 1), ("running", 3), ("running", 4), ("done", 1)):
-        tell("01_first", state, cell, 9)
-    first, *others = capsys.readouterr().out.splitlines()
+    monkeypatch.setattr(progress, "MINUTE", 0.05)
+    told = io.StringIO()
+    with progress.shown(Console(file=told, width=200), tiny_book, tiny_book.chapters) as (report, _):
+        report("01_first", "running", 3, 9)
+        wait_for(lambda: told.getvalue().count("cell 3 of 9") > 1)  # a long cell, which reports nothing
+        report("01_first", "done", 1, 1)
+    first, again, *others = told.getvalue().splitlines()
     assert first == f"01_first: begins, its log is {tiny_book.build}/logs/01_first.log"
-    assert others == ["01_first: cell 3 of 9", "01_first: done"]
+    assert again == "01_first: cell 3 of 9" and "01_first: done" in others
+    assert not [line for line in others if line.startswith("02_second:")]  # which did not begin
 
 
-def test_a_long_cell_is_reported_again_while_it_runs(tiny_book, monkeypatch):
-    reports, cells = [], queue.SimpleQueue()
+def test_a_chapter_alone_says_in_a_file_every_minute_where_it_is(tiny_book, monkeypatch):
+    monkeypatch.setattr(progress, "MINUTE", 0.02)
 
-    def slow(task, threads):
-        context.queue.put((task.chapter, "running", 1, 9))
-        time.sleep(2.5)
-        return "done"
+    def slow(*_, report, **__):
+        report(1, 4)
+        time.sleep(0.3)
+        raise BookError("that is all")
 
-    context = SimpleNamespace(queue=cells, SimpleQueue=lambda: cells)
-    monkeypatch.setattr(chapters, "in_a_process", slow)
-    monkeypatch.setattr(chapters.multiprocessing, "get_context", lambda kind: context)
-    tasks = {"01_first": chapters.plan(tiny_book, "quick")["01_first"]}
-    with ThreadPoolExecutor(1) as pool:
-        chapters.run(tasks, report=lambda *each: reports.append(each), pool=pool)
-    assert reports.count(("01_first", "running", 1, 9)) >= 2 and reports[-1] == ("01_first", "done", 1, 1)
+    monkeypatch.setattr(execute, "execute", slow)
+    assert "01_first: cell 1 of 4\n" in CliRunner().invoke(cli, ["run", "1"]).output
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_chapter_that_fails_says_why_at_once(tiny_book, pretend, terminal):
+    (tiny_book.root.parent / "fail-01_first").touch()
+    told = io.StringIO()
+    console = Console(file=told, width=200, force_terminal=terminal)
+    with progress.shown(console, tiny_book, tiny_book.chapters) as (report, _):
+        with pytest.raises(BookError):
+            chapters.run(chapters.plan(tiny_book, "quick"), report=report, pool=ThreadPoolExecutor(2))
+        assert "01_first: failed: no luck\n" in told.getvalue().replace("\r", "")
 
 
 def test_nothing_has_changed_only_if_every_file_is_as_it_was(tiny_book, monkeypatch):
@@ -226,22 +233,10 @@ def test_an_executed_notebook_has_one_parameters_cell_and_no_path_of_this_machin
     assert record["parameters"] == {"seed": 5, "rate": 0.1} and record["wall_s"] > 0
 
 
-def test_a_failing_cell_is_named_and_the_notebook_as_far_as_it_came_is_kept(tiny_book):
-    with tiny_book.chapters["01_first"].open("a") as source:
-        source.write("\n# %%\nlevel = 3\nassert level > 4\n\n# %% [markdown]\n# The level is above 4.\n")
-    kept = tiny_book.failed("quick", "01_first")
-    with pytest.raises(BookError) as error:
-        chapters.bring_up_to_date(chapters.plan(tiny_book, "quick")["01_first"])
-    for word in ("01_first", "In [3]", "level = 3", "AssertionError", "begins: The level is", str(kept)):
-        assert word in str(error.value)
-    assert "AssertionError" in kept.read_text()
-    assert not tiny_book.executed("quick", "01_first").exists()
-
-
 def test_a_failing_chapter_stops_neither_the_others_nor_the_next_build(tiny_book, pretend):
     world = tiny_book.root.parent
     (world / "fail-01_first").touch()
-    with pytest.raises(BookError, match="01_first failed"):
+    with pytest.raises(BookError, match="01_first failed: no luck"):
         build_chapters(tiny_book)
     assert stale(tiny_book) == {"01_first"}
     (world / "fail-01_first").unlink()
@@ -310,14 +305,32 @@ def test_two_builds_at_once_both_succeed_and_share_the_work(tiny_book):
 
 
 @pytest.mark.slow
-def test_interrupting_leaves_nothing_half_written(tiny_book):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_interrupting_leaves_nothing_half_written_and_says_what_is_kept(tiny_book, sent):
     (tiny_book.root.parent / "wait").touch()
     process = start_build(tiny_book)
     wait_for(lambda: len(runs(tiny_book)) == 2)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=300)
-    assert process.returncode != 0
+    process.send_signal(sent)
+    said, _ = process.communicate(timeout=300)
+    assert process.returncode == 128 + sent and "Interrupted. Finished steps are kept" in said, said
+    assert "leaked" not in said and "Traceback" not in said
     assert not list(tiny_book.root.rglob("*.ipynb"))
+
+
+def test_the_end_of_a_container_is_told_as_an_interrupt(tiny_book, monkeypatch, capsys):
+    def ended(*_, **__):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+
+    monkeypatch.setattr(execute, "execute", ended)
+    monkeypatch.setattr(sys, "argv", ["intertwine", "run", "1"])
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)  # or a test that fails ends the tests
+    try:
+        with pytest.raises(SystemExit) as end:
+            build.main()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert end.value.code == 143 and "Interrupted. Finished steps are kept" in capsys.readouterr().err
 
 
 def test_half_rendered_pages_are_rendered_again_with_chapters_that_never_ran(built_book):
@@ -371,10 +384,10 @@ def test_a_warning_fails_the_pages_and_is_shown(tiny_book):
         (["build", "--only", "third"], ["Unknown chapter 'third'"]),
         (["status", "--profile", "big"], ["Unknown profile 'big'. Known: quick, smoke"]),
         (["run", "1", "-p", "seed=-1"], ["'seed'", "from 0", "-1"]),
-        (["build", "--profile", "desk", "--anew", "swap"], ["recorded at the profile desk", "'swap'"]),
+        (["build", "--profile", "smoke", "--anew", "swap"], ["recorded at the profile smoke", "'swap'"]),
         (["run", "1", "--output", "mine.html"], ["mine.html", "such as mine.ipynb"]),
         (["run", "1", "--output", "chapters"], ["chapters", "such as mine.ipynb"]),
-        (["run", "1", "--output", "_config.yml/mine.ipynb"], ["mine.ipynb", "Not a directory"]),
+        (["run", "1", "--output", "_config.yml/mine.ipynb"], ["_config.yml/mine", "Not a directory"]),
     ],
 )
 def test_a_bad_word_on_the_command_line_stops_before_any_work(tiny_book, arguments, words):
@@ -506,7 +519,7 @@ def test_edits_of_a_library_that_is_installed_as_a_copy_are_said_to_have_no_effe
     assert "Warning" not in CliRunner().invoke(cli, show).output
 
 
-def test_how_long_a_chapter_takes_is_the_sum_of_what_is_on_record(tiny_book):
+def test_how_long_a_chapter_takes_is_the_sum_of_what_is_on_record(tiny_book, monkeypatch):
     (tiny_book.root / "chapters/profiles/desk.yml").write_text("")
     folder = tiny_book.tables("desk") / "01_first"
     for name, seconds, device in (("areas", 7200, "1 GPU"), ("sides", 9000, "1 GPU"), ("sums", None, "cpu")):
@@ -516,9 +529,10 @@ def test_how_long_a_chapter_takes_is_the_sum_of_what_is_on_record(tiny_book):
         known = json.loads(path.with_suffix(".json").read_text()) | {"wall_s": seconds, "device": device}
         path.with_suffix(".json").write_text(json.dumps(known))
     said = times(tiny_book, "desk", tiny_book.chapters).splitlines()
-    assert said[1:3] == ["01_first: 270 min for 2 tables, 1 GPU", "02_second: nothing timed"]
-    stopped = CliRunner().invoke(cli, ["run", "2", "--profile", "desk", "--output", "mine.html"])
-    assert "02_second: nothing timed" in stopped.output and not runs(tiny_book)
+    unknown = "02_second: not known, it has no table on record"
+    assert said[1:3] == ["01_first: 270 min for 2 tables, 1 GPU", unknown]
+    monkeypatch.delattr(execute, "execute")  # it is said before that
+    assert unknown in CliRunner().invoke(cli, ["run", "2", "--profile", "desk"]).output
 
 
 def test_what_cannot_be_is_said_first(tiny_book):
@@ -646,6 +660,13 @@ def test_this_run_is_one_line(tiny_book):
             OSError(28, "No space left on device", "zoo"),
             1,
             "left on device (zoo). Finished steps are",
+        ),
+        (OSError(28, "No space left on device"), 1, "left on device. Finished steps are"),
+        (PermissionError(13, "Permission denied", "zoo"), 1, "Permission denied (zoo). Finished steps are"),
+        (
+            shutil.Error([("a", "b", "[Errno 28] No space left on device: 'b'")]),
+            1,
+            "No space left on device: 'b'. Finished steps are",
         ),
     ],
 )

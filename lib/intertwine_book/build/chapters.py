@@ -4,16 +4,17 @@ import multiprocessing
 import os
 import shutil
 import threading
-import time
 import traceback
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, ProcessPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from intertwine import files
-from intertwine_book.build import execute, freshness
+from intertwine_book.build import execute, freshness, writing
+from intertwine_book.build.failure import SHORT
 from intertwine_book.build.layout import Book, BookError
 from intertwine_book.results import RECORDED
 
@@ -65,9 +66,8 @@ def run(
     """Execute the chapters that are not fresh, several at once.
 
     Jobs, as many as cores when not given, are processes unless there is another pool. `report` is called with
-    (chapter, state, cell, number of cells), where the state is running, fresh, done or failed; while a cell
-    runs, again about every second. At the end there is a BookError with one paragraph for each chapter that
-    failed.
+    (chapter, state, cell, number of cells), where the state is running, fresh, done, or failed and the first
+    line of the reason. At the end there is a BookError with one paragraph for each chapter that failed.
     """
     jobs = min(jobs or cores(), len(tasks)) or 1
     context = multiprocessing.get_context("spawn")
@@ -77,8 +77,6 @@ def run(
     try:
         work = partial(in_a_process, threads=max(1, cores() // jobs))
         pending = {}
-        running: dict[str, tuple[Any, ...]] = {}
-        again = time.monotonic()
         for chapter, task in tasks.items():
             if task.fresh:  # known without a process
                 report(chapter, "fresh", 1, 1)
@@ -87,23 +85,17 @@ def run(
         while pending:
             finished, _ = wait(pending, timeout=0.1)
             while not cells.empty():
-                now = cells.get()
-                running[now[0]] = now
-                report(*now)
-            if time.monotonic() >= again + 1:
-                again = time.monotonic()
-                for now in running.values():
-                    report(*now)
+                report(*cells.get())
             for future in finished:
                 chapter = pending.pop(future)
-                running.pop(chapter, None)
                 try:
                     report(chapter, future.result(), 1, 1)
                 except Exception as error:  # a BookError, or the end of the process
                     known = isinstance(error, BookError)
-                    failures.append(str(error) if known else f"{chapter}: its process ended: {error}")
-                    report(chapter, "failed", 1, 1)
-    except BaseException:  # Ctrl-C: every file is written whole, so the processes may simply go
+                    why = str(error) if known else f"its process ended: {error}\n    {SHORT}"
+                    failures.append(f"{chapter} failed: {why}")
+                    report(chapter, "failed: " + why.partition("\n")[0], 1, 1)
+    except BaseException:  # Ctrl-C, SIGTERM: every file is written whole, so the processes may simply go
         pool.shutdown(wait=False, cancel_futures=True)
         for process in multiprocessing.active_children():
             process.terminate()
@@ -130,17 +122,20 @@ def _end_with_the_build() -> None:
 def in_a_process(task: Task, threads: int) -> str:
     """`bring_up_to_date` in a process of the pool, which writes its errors into the chapter's log."""
     log = task.book.build / "logs" / f"{task.chapter}.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
     os.environ |= {"OMP_NUM_THREADS": str(threads), "INTERTWINE_LOG": str(log)}  # long steps write there
-    with log.open("w") as errors:
-        os.dup2(errors.fileno(), 2)
     try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("w") as errors:
+            os.dup2(errors.fileno(), 2)
         return bring_up_to_date(task, lambda *cell: _progress.put((task.chapter, "running", *cell)))
     except BookError:
         raise
     except Exception as error:
-        traceback.print_exc()
-        raise BookError(f"{task.chapter}: {error!r}; see {log}") from None
+        if isinstance(error, OSError) and (said := writing.trouble(error)):
+            raise BookError(said) from None
+        with suppress(OSError):  # the log's disk may be full
+            traceback.print_exc()
+        raise BookError(f"{error!r}; see {log}") from None
 
 
 def bring_up_to_date(task: Task, report: Callable[[int, int], None] = lambda cell, of: None) -> str:

@@ -1,21 +1,21 @@
 """The command line: `intertwine build`, `run`, `networks`, `status`, `pdf` and `publish`."""
 
-import errno
 import os
 import time
+from collections.abc import Iterable
 from pathlib import Path
+from signal import SIGINT
 
 import click
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from intertwine_book.build import freshness
 from intertwine_book.build.layout import DEFAULT_PROFILE, Book, BookError, find_book
 from intertwine_book.build.progress import bars, shown
-from intertwine_book.results import RECORDED
+from intertwine_book.build.writing import check_writable, place, trouble
 
-# jupytext and papermill are slow to import: a command imports what needs them, once it has work to do
+# pandas, papermill and torch are slow to import: a command does so once what it was given makes sense
 
 console = Console(soft_wrap=True, highlight=False)
 _KEPT = "Finished steps are kept: the same command goes on from there."
@@ -26,7 +26,7 @@ _profile = click.option(
 
 
 class _Sentences(click.Group):
-    """Turns the book's own errors, full disks and interruptions into one sentence."""
+    """Turns the book's own errors, a machine's refusals and interruptions into one sentence."""
 
     def invoke(self, context: click.Context):
         try:
@@ -34,12 +34,12 @@ class _Sentences(click.Group):
         except BookError as error:
             raise click.ClickException(str(error)) from error
         except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EROFS, errno.EDQUOT):
+            if not (said := trouble(error)):
                 raise
-            raise click.ClickException(f"{error.strerror} ({error.filename}). {_KEPT}") from error
-        except KeyboardInterrupt:
+            raise click.ClickException(f"{said}. {_KEPT}") from error
+        except KeyboardInterrupt as stop:  # with the number of the signal, if that is not Ctrl-C's
             click.echo(f"\nInterrupted. {_KEPT}", err=True)
-            context.exit(130)
+            context.exit(128 + next(iter(stop.args), SIGINT))
 
 
 @click.group(cls=_Sentences, context_settings={"help_option_names": ["-h", "--help"]})
@@ -48,10 +48,23 @@ def cli() -> None:
     """Build, run and inspect the book *Symmetries of Neural Networks*."""
 
 
-def _book() -> Book:
-    """The checkout that we are in; its data lie there, unless `INTERTWINE_DATA` names another folder."""
+def interrupt(number: int, frame: object) -> None:
+    """SIGTERM, which ends a container or a job of Slurm, stops what runs as Ctrl-C does."""
+    raise KeyboardInterrupt(number)
+
+
+def _book(profile: str = DEFAULT_PROFILE, chapters: Iterable[str] = ()) -> Book:
+    """The checkout that we are in, which has this profile and these chapters.
+
+    Its data lie there, unless `INTERTWINE_DATA` names another folder.
+    """
     book = find_book()
+    book.overrides(profile)
+    for name in chapters:
+        book.chapter(name)
     os.environ.setdefault("INTERTWINE_DATA", str(book.root / "data"))
+    from intertwine_book.build import freshness
+
     if other := freshness.runs_other_code(book):
         console.print(f"Warning: {other}", style="yellow")
     return book
@@ -65,12 +78,14 @@ def _book() -> Book:
 @click.option("--anew", multiple=True, metavar="TABLE", help="compute this recorded table again (repeatable)")
 def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool, anew: tuple[str, ...]) -> None:
     """Execute the chapters that changed, render the pages, and print the path of the first one."""
-    book = _book()
+    book = _book(profile, only)
     for name in anew:
         if not [*book.root.glob(f"data/results/{profile}/*/{name}.csv")]:
             raise BookError(f"Expected a table that is recorded at the profile {profile}, got {name!r}.")
     if anew:
         force, os.environ["INTERTWINE_ANEW"] = True, " ".join(anew)
+    from intertwine_book.build import freshness
+
     read = freshness.sources(book)
     page = book.html / "index.html"
     if not force and not only and freshness.nothing_changed(book, profile, read):
@@ -78,20 +93,28 @@ def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool, an
             console.print(f"{chapter}: fresh")
         console.print(f"\nThe book is ready. Open  [bold]{page}[/bold]")
         return
+    made = [book.root / "book/chapters", book.root / "book/generated", book.tables(profile)]
+    check_writable(book.build / "logs", book.build / "locks", *made)
     from intertwine_book.build import chapters
-    from intertwine_book.build.render import render
 
     planned = chapters.plan(book, profile, only, force=force)
-    todo = [chapter for chapter, task in planned.items() if not task.fresh]
-    if profile in RECORDED and todo:
-        from intertwine_book.build.status import times
+    from intertwine_book.build.render import render
 
-        console.print(times(book, profile, todo))
+    _say_times(book, profile, [chapter for chapter, task in planned.items() if not task.fresh])
     with shown(console, book, planned) as (report, report_pages):
         chapters.run(planned, jobs=jobs, report=report)
         report_pages("starting", 0)
         render(book, profile, report_pages, None if only else read)
     console.print(f"\nThe book is ready. Open  [bold]{page}[/bold]")
+
+
+def _say_times(book: Book, profile: str, chapters: list[str]) -> None:
+    """Where a run is recorded, it takes hours."""
+    from intertwine_book.build.status import times
+    from intertwine_book.results import RECORDED
+
+    if profile in RECORDED and chapters:
+        console.print(times(book, profile, chapters))
 
 
 class _WithPairs(click.Command):
@@ -115,25 +138,22 @@ def run(
     chapter: str, given: tuple[tuple[str, str], ...], profile: str, output: Path | None, listed: bool
 ) -> None:
     """Execute one CHAPTER (its name or number) with parameters of your own."""
+    book = _book(profile, [chapter])
+    name = book.chapter(chapter)
     from intertwine import files
     from intertwine_book.build import execute, parameters, readable
 
-    book = _book()
-    name = book.chapter(chapter)
     own = {key: parameters.parse(value) for key, value in given}
     node, settings = execute.prepare(book.chapters[name], book.overrides(profile)[name] | own)
     if listed:
         return console.print(parameters.parameters_cell(node).source, markup=False)
-    execute.check_world(settings)
-    if profile in RECORDED:
-        from intertwine_book.build.status import times
-
-        console.print(times(book, profile, [name]))
     if output is None:  # one for each choice of parameters; a step that several of them need is done once
         output = book.build / f"runs/{name}-{files.digest(settings)[:8]}.ipynb"
         os.environ["INTERTWINE_STEPS"] = str(book.build / f"runs/.steps/{name}-{settings.get('device')}")
     output = output.resolve()
-    tables = execute.place(output, name)
+    tables = place(output, name)
+    execute.check_world(settings)
+    _say_times(book, profile, [name])
     words = [f"{key} {value}" for key, value in own.items()]
     record = {"chapter": name, "profile": " with ".join([profile, ", ".join(words)] if words else [profile])}
     with files.lock(book.build / f"locks/run-{files.digest(str(output))}"), bars(console) as progress:
@@ -156,10 +176,11 @@ def run(
 @_profile
 def pdf(profile: str) -> None:
     """Print the built pages as one PDF (needs a Chromium and the extra `browser`)."""
+    book = _book(profile)
     from intertwine_book.build.pdf import pdf as printed  # BeautifulSoup is not needed for anything else
 
     with console.status("printing"):
-        path = printed(find_book(), profile)
+        path = printed(book, profile)
     console.print(f"The book on paper: [bold]{path}[/bold]")
 
 
@@ -171,9 +192,10 @@ def publish(profile: str, folder: Path) -> None:
 
     It needs the address of the repository in _config.yml, from which notebooks then install the library.
     """
+    book = _book(profile)
     from intertwine_book.build.publish import publish as published
 
-    if missing := published(find_book(), profile, folder):
+    if missing := published(book, profile, folder):
         console.print(missing, style="yellow")
     console.print(f"Ready to be pushed: [bold]{folder}[/bold]")
 
@@ -184,9 +206,9 @@ def publish(profile: str, folder: Path) -> None:
 )
 def networks(train: bool) -> None:
     """List the networks that come with the book."""
+    _book()
     from intertwine_book.zoo import kept
 
-    _book()
     if train:
         from intertwine_book.zoo.wanted import train_missing
 
@@ -198,10 +220,10 @@ def networks(train: bool) -> None:
 @_profile
 def status(profile: str) -> None:
     """Per chapter: fresh or stale, last run, time, device, recorded tables; and whether bfloat16 works."""
+    book = _book(profile)
     from intertwine.devices import bfloat16_fault
     from intertwine_book.build.status import elsewhere, states
 
-    book = find_book()
     table = Table(title=f"profile {profile}", box=box.SIMPLE, padding=(0, 1, 0, 0))
     for heading in ("chapter", "state", "last run", "time", "memory", "device", "recorded"):
         table.add_column(heading, no_wrap=heading in ("chapter", "state", "recorded"))

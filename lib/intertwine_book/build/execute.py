@@ -13,15 +13,16 @@ from typing import Any
 import jupytext
 import nbformat
 from papermill.engines import NBClientEngine, papermill_engines
-from papermill.exceptions import PapermillExecutionError
 from papermill.execute import execute_notebook
 from traitlets.config import Config
 
 from intertwine import files
 from intertwine_book.build import captions, freshness, layout, parameters
+from intertwine_book.build.failure import failure
 from intertwine_book.build.layout import Book, BookError
 from intertwine_book.results import origin
 
+PATIENCE = 600  # seconds that a kernel on a busy machine may take to begin, or to hand over a cell's output
 THIS_RUN = "{{ this_run }}"  # replaced in a chapter's first box by device and duration
 _PROBE = "from intertwine_book.results import environment; environment(globals().get('device', 'cpu'))"
 
@@ -33,19 +34,15 @@ _KERNEL = [
 ]
 
 
-class ChapterFailed(BookError):
-    """A cell raised an error; the notebook up to that cell is kept for inspection."""
-
-
 class _ReportingEngine(NBClientEngine):
-    """Papermill's own engine, which also reports the current cell."""
+    """Papermill's own engine, which also reports the current cell, with the notebook as it is by then."""
 
     @classmethod
     def execute_managed_notebook(cls, nb_man, kernel_name, *, report, **kwargs):
         cell_start = nb_man.cell_start
 
         def reporting_start(cell, cell_index=None, **more):
-            report(cell_index + 1, len(nb_man.nb.cells))
+            report(cell_index + 1, nb_man.nb)
             return cell_start(cell, cell_index, **more)
 
         nb_man.cell_start = reporting_start
@@ -118,28 +115,6 @@ def _memory_gb(device: Any) -> float:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9
 
 
-def place(output: Path, chapter: str) -> Path:
-    """The folder of tables beside an executed notebook, made; a BookError if nothing can be written there.
-
-    Nor does a chapter write over the notebook of another, whose tables it would report as its own.
-    """
-    if output.suffix != ".ipynb":
-        raise BookError(f"Expected the name of a notebook, such as mine.ipynb, was given {output}.")
-    tables = output.with_suffix("")
-    try:
-        tables.mkdir(parents=True, exist_ok=True)
-        if output.is_dir() or not (os.access(tables, os.W_OK) and os.access(output.parent, os.W_OK)):
-            raise PermissionError(f"{output.parent} or what is there cannot be written to")
-        held = nbformat.read(output, 4).metadata.get("intertwine", {}) if output.is_file() else {}
-    except OSError as error:
-        raise BookError(f"Expected to write {output} and the folder {tables}: {error}.") from error
-    if (other := held.get("chapter", chapter)) != chapter:
-        raise BookError(
-            f"Expected no notebook of another chapter, {output} is of {other}: give another name."
-        )
-    return tables
-
-
 def execute(
     book: Book,
     chapter: str,
@@ -154,10 +129,10 @@ def execute(
     """Execute a chapter and write the notebook that its page is made of, whole or not at all.
 
     The values are parameters that differ from the chapter's own; `tables` is the folder for the tables that
-    it writes. When a cell raises an error, the unfinished notebook is at `failed`, and there is a
-    ChapterFailed. The record goes into the notebook's metadata under `intertwine`, and is returned with
-    parameters, wall time in seconds, peak memory in bytes and environment. `report` is called with (cell,
-    number of cells) before each code cell.
+    it writes. When a cell raises an error, or the kernel dies or falls silent, the unfinished notebook is at
+    `failed`, and there is a ChapterFailed. The record goes into the notebook's metadata under `intertwine`,
+    and is returned with parameters, wall time in seconds, peak memory in bytes and environment. `report` is
+    called with (cell, number of cells) before each cell.
     """
     node, settings = prepare(book.chapters[chapter], values)
     node.cells.append(nbformat.v4.new_code_cell(_PROBE))
@@ -165,34 +140,30 @@ def execute(
     os.environ["INTERTWINE_CODE"] = freshness.code(book.chapters[chapter])
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"  # the kernel of this environment, not one of the user's
     started = time.perf_counter()
+    at, reached = 0, node
+
+    def reported(cell: int, notebook: nbformat.NotebookNode) -> None:
+        nonlocal at, reached
+        at, reached = cell, notebook
+        report(cell, len(notebook.cells))
+
     with tempfile.TemporaryDirectory() as folder:
-        unfinished = Path(folder) / output.name
         try:
             node = execute_notebook(
                 node,
-                unfinished,
+                None,
                 kernel_name="python3",
                 engine_name="reporting",
                 cwd=book.root / "chapters",
                 progress_bar=False,
-                request_save_on_cell_execute=False,  # or it writes the notebook twice a cell
-                report=report,
+                start_timeout=PATIENCE,
+                iopub_timeout=PATIENCE,
+                report=reported,
                 extra_arguments=_KERNEL,
                 config=sockets(folder),
             )
-        except PapermillExecutionError as error:
-            failed.parent.mkdir(parents=True, exist_ok=True)
-            with files.write_whole(failed) as path:
-                path.write_bytes(unfinished.read_bytes())
-            first = error.source.strip().splitlines()[0]
-            below = [cell.source for cell in node.cells[error.cell_index :] if cell.cell_type == "markdown"]
-            asserts = error.ename == "AssertionError" and below
-            guarded = f"    The text that it guards begins: {below[0].splitlines()[0]}\n" if asserts else ""
-            raise ChapterFailed(
-                f"{chapter} failed at cell In [{error.exec_count}], which begins `{first}`:\n{guarded}"
-                f"    {error.ename}: {error.evalue}\n"
-                f"    The notebook as far as it came: {failed}"
-            ) from error
+        except Exception as error:
+            raise failure(error, node, reached, at, failed) from error
     measured = {
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "wall_s": round(time.perf_counter() - started, 2),

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import yaml
 
-from intertwine_book.results import RECORDED
-
 DEFAULT_PROFILE = "quick"
 
 
@@ -66,6 +64,8 @@ class Book:
 
     def tables(self, profile: str) -> Path:
         """Where the chapters' tables go, a folder for each chapter: recorded profiles are committed."""
+        from intertwine_book.results import RECORDED  # pandas is slow to import, for who is only refused
+
         recorded = self.root / "data/results" / profile
         return recorded if profile in RECORDED else self.build / "executed" / profile
 

@@ -2,7 +2,8 @@
 
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -11,8 +12,8 @@ from bs4 import BeautifulSoup, Tag
 
 from intertwine import files
 from intertwine_book.build.layout import Book, BookError
-from intertwine_book.build.render import render
 
+_PATIENCE = 300_000  # milliseconds, for a machine that is busy
 _STYLE = "font-size: 8pt; width: 100%; text-align: center"
 _NUMBER = f"<div style='{_STYLE}'><span class='pageNumber'></span></div>"
 # figures that move are drawn by the CPU, as the output of a graphics card is not printed
@@ -41,13 +42,16 @@ def pdf(book: Book, profile: str) -> Path:
         from playwright.sync_api import sync_playwright
     except ImportError as error:
         raise BookError("Expected playwright, found none: pip install '.[browser]' here.") from error
+    path = chromium()
+    from intertwine_book.build.render import render  # slow to import, for who is only refused
+
     html = render(book, profile).parent
     whole, printed = html / "whole.html", book.build / "book.pdf"
-    whole.write_text(one_page(html, _pages(book)))
-    with files.write_whole(printed) as part, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=_ARGUMENTS)
+    with files.write_whole(printed) as part, _removed(whole), sync_playwright() as playwright:
+        whole.write_text(one_page(html, _pages(book)))
+        browser = playwright.chromium.launch(executable_path=path, args=_ARGUMENTS, timeout=_PATIENCE)
         page = browser.new_page()
-        page.goto(whole.as_uri(), timeout=300_000)
+        page.goto(whole.as_uri(), timeout=_PATIENCE)
         page.evaluate(_READY)
         page.pdf(
             path=part,
@@ -61,8 +65,16 @@ def pdf(book: Book, profile: str) -> Path:
             footer_template=_NUMBER,
         )
         browser.close()
-    whole.unlink()
     return printed
+
+
+@contextmanager
+def _removed(path: Path) -> Iterator[None]:
+    """A file that is gone at the end, also at an error: what is published is a copy of its folder."""
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
 
 
 def chromium() -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from intertwine_book.build.layout import Book, BookError
-from intertwine_book.build.render import render
+from intertwine_book.build.writing import check_writable
 
 BRANCH = "gh-pages"
 _PAPER = "<!-- on paper -->"  # the home page has it where the link is to stand
@@ -27,13 +27,23 @@ def publish(book: Book, profile: str, folder: Path) -> str:
     book.check_all_ran(profile)
     if not book.repository:
         raise BookError("Expected the address of the repository in _config.yml (repository: url:): set it.")
+    check_writable(folder)
+    try:
+        return _fill(book, profile, folder)
+    except BaseException:  # what is half filled would be refused the next time
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _fill(book: Book, profile: str, folder: Path) -> str:
+    from intertwine_book.build.pdf import pdf
+    from intertwine_book.build.render import render  # slow to import, for who is only refused
+
     shutil.copytree(render(book, profile).parent, folder, dirs_exist_ok=True)
     (folder / ".nojekyll").touch()  # or GitHub leaves out folders that begin with _
     (folder / "notebooks").mkdir()
     for name in book.chapters:
         shutil.copy(folder / f"_sources/chapters/{name}.ipynb", folder / "notebooks")
-    from intertwine_book.build.pdf import pdf  # BeautifulSoup is not needed for anything else
-
     try:
         shutil.copy(pdf(book, profile), folder / "book.pdf")
     except BookError as error:

@@ -64,15 +64,15 @@ def _state(book: Book, profile: str, chapter: str, overrides: dict) -> ChapterSt
 
 def times(book: Book, profile: str, chapters: Iterable[str]) -> str:
     """How long the recorded tables of these chapters took, and on which device, a line for each chapter."""
-    lines = [f"On record at {profile}, without the networks that were trained before:"]
+    lines = [f"How long this took when it was recorded at {profile}, beside the training of networks:"]
     for chapter in chapters:
-        known = [
-            json.loads(path.with_suffix(".json").read_text()) for path in _tables(book, profile, chapter)
-        ]
+        paths = _tables(book, profile, chapter)
+        known = [json.loads(path.with_suffix(".json").read_text()) for path in paths]
         timed = [each for each in known if each.get("wall_s")]  # the others follow from these
         minutes, on = sum(each["wall_s"] for each in timed) / 60, {each["device"] for each in timed}
         took = f"{minutes:.0f} min for {len(timed)} tables, {' or '.join(sorted(on))}"
-        lines.append(f"{chapter}: {took if timed else 'nothing timed'}")
+        untimed = f"not known, {'no time is' if known else 'it has no table'} on record"
+        lines.append(f"{chapter}: {took if timed else untimed}")
     return "\n".join([*lines, "A finished table with the same key is found, not computed."])
 
 
