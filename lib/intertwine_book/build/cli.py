@@ -13,12 +13,11 @@ from rich.table import Table
 
 from intertwine_book.build.layout import DEFAULT_PROFILE, Book, BookError, find_book
 from intertwine_book.build.progress import bars, shown
-from intertwine_book.build.writing import check_writable, place, trouble
+from intertwine_book.build.writing import KEPT, check_writable, place, trouble
 
 # pandas, papermill and torch are slow to import: a command does so once what it was given makes sense
 
 console = Console(soft_wrap=True, highlight=False)
-_KEPT = "Finished steps are kept: the same command goes on from there."
 _PATH = click.Path(path_type=Path)
 _profile = click.option(
     "--profile", default=DEFAULT_PROFILE, show_default=True, help="smoke, quick, desk or paper"
@@ -36,9 +35,9 @@ class _Sentences(click.Group):
         except OSError as error:
             if not (said := trouble(error)):
                 raise
-            raise click.ClickException(f"{said}. {_KEPT}") from error
+            raise click.ClickException(said) from error
         except KeyboardInterrupt as stop:  # with the number of the signal, if that is not Ctrl-C's
-            click.echo(f"\nInterrupted. {_KEPT}", err=True)
+            click.echo(f"\nInterrupted. {KEPT}", err=True)
             context.exit(128 + next(iter(stop.args), SIGINT))
 
 

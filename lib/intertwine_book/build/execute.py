@@ -2,6 +2,7 @@
 
 import ast
 import json
+import logging
 import os
 import tempfile
 import time
@@ -50,6 +51,8 @@ class _ReportingEngine(NBClientEngine):
 
 
 papermill_engines.register("reporting", _ReportingEngine)
+for _name in ("papermill", "asyncio"):  # errors come as exceptions; after Ctrl-C the kernel's end is none
+    logging.getLogger(_name).setLevel(logging.CRITICAL)
 
 
 def sockets(folder: str) -> Config:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from intertwine_book.build.layout import BookError
 
+KEPT = "Finished steps are kept: the same command goes on from there."
 _OF_THE_MACHINE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 
 
@@ -16,15 +17,15 @@ def trouble(error: OSError) -> str:
 
     Example:
         >>> trouble(OSError(errno.ENOSPC, "No space left on device", "table.csv"))
-        'No space left on device (table.csv)'
+        'No space left on device (table.csv). Finished steps are kept: the same command goes on from there.'
         >>> trouble(FileNotFoundError(errno.ENOENT, "No such file or directory", "table.csv"))
         ''
     """
     if isinstance(error, shutil.Error):  # of a folder that is copied: (from, to, why) for each file
-        return str(error.args[0][0][2])
+        return f"{error.args[0][0][2]}. {KEPT}"
     if error.errno not in _OF_THE_MACHINE:
         return ""
-    return f"{error.strerror} ({error.filename})" if error.filename else str(error.strerror)
+    return f"{error.strerror} ({error.filename}). {KEPT}" if error.filename else f"{error.strerror}. {KEPT}"
 
 
 def check_writable(*folders: Path) -> None:
