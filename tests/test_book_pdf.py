@@ -3,6 +3,7 @@
 import pytest
 from bs4 import BeautifulSoup
 
+from intertwine_book.build import pdf
 from intertwine_book.build.layout import BookError
 from intertwine_book.build.pdf import chromium, one_page
 
@@ -45,3 +46,19 @@ def test_without_a_chromium_one_sentence_says_so(monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(BookError, match="Expected a Chromium on the PATH"):
         chromium()
+
+
+def test_a_chromium_that_does_not_print_is_said_and_nothing_is_left_beside_the_pages(tiny_book, monkeypatch):
+    pytest.importorskip("playwright", reason="needs the extra 'browser'")
+    html = tiny_book.html
+    for name in ("intro", *(f"chapters/{chapter}" for chapter in tiny_book.chapters)):
+        (html / name).parent.mkdir(parents=True, exist_ok=True)
+        (html / f"{name}.html").write_text(PAGE.format(title=name, body=""))
+    for chapter in tiny_book.chapters:
+        tiny_book.executed("quick", chapter).parent.mkdir(parents=True, exist_ok=True)
+        tiny_book.executed("quick", chapter).touch()
+    monkeypatch.setattr("intertwine_book.build.render.render", lambda book, profile: html / "intro.html")
+    monkeypatch.setattr(pdf, "chromium", lambda: "/nowhere/chromium")
+    with pytest.raises(BookError, match="Expected a Chromium that prints the pages, /nowhere/chromium did"):
+        pdf.pdf(tiny_book, "quick")
+    assert not (html / "whole.html").exists() and not (tiny_book.build / "book.pdf").exists()

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from intertwine_book.build import chapters
 from intertwine_book.build.cli import cli
 from intertwine_book.build.layout import BookError
+from intertwine_book.build.publish import publish
 
 REFUSED = """
 import sys
@@ -76,3 +77,16 @@ def test_a_process_of_the_build_says_what_the_machine_refuses(tiny_book, monkeyp
     monkeypatch.setattr(Path, "mkdir", refused)
     with pytest.raises(BookError, match=rf"^{words}.* \(its log\)\. Finished steps are kept"):
         chapters.in_a_process(task, 1)
+
+
+def test_what_cannot_be_published_whole_leaves_nothing_that_is_refused_next(tiny_book, monkeypatch):
+    (tiny_book.root / "_config.yml").write_text('repository: {url: "https://github.com/us/tiny"}\n')
+    executed = [tiny_book.executed("quick", name) for name in tiny_book.chapters]
+    for path in (tiny_book.html / "index.html", *executed):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    monkeypatch.setattr("intertwine_book.build.render.render", lambda book, _: book.html / "index.html")
+    folder = tiny_book.root / "public"
+    with pytest.raises(OSError, match="ipynb"):  # the pages offer none
+        publish(tiny_book, "quick", folder)
+    assert not folder.exists()

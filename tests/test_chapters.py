@@ -158,6 +158,12 @@ def to_adapt(chapter: str) -> str:
     return code[0]
 
 
+def test_a_chapter_without_a_cell_to_adapt_is_told_so(tiny_book, monkeypatch):
+    monkeypatch.setitem(globals(), "BOOK", tiny_book)
+    with pytest.raises(AssertionError, match='01_first: expected a section "## Adapt this" with a cell'):
+        to_adapt("01_first")
+
+
 @CHAPTERS
 def test_the_cell_to_adapt_uses_no_name_of_another_cell(chapter):
     assert_no_undefined_names(to_adapt(chapter))

@@ -279,7 +279,7 @@ def test_what_a_chapter_writes_when_opened_in_jupyterlab_is_not_committed():
 def spaced(tmp_path) -> Path:
     """The Makefile in a folder with a space and an ampersand, where commands note what they are given."""
     folder = tmp_path / "Art & Craft"
-    for name in (".venv/bin/intertwine", ".venv/bin/pytest", "chapters/01_first.py"):
+    for name in (".venv/bin/intertwine", ".venv/bin/pytest", ".venv/bin/jupyter", "chapters/01_first.py"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(
             '#!/bin/sh\nprintf "%s\\n" "$INTERTWINE_ZOO" "$INTERTWINE_DATA" "$@" >>noted\n'
@@ -326,6 +326,14 @@ def test_make_runs_a_chapter_with_parameters_of_its_own(spaced):
     make(spaced, "run", "CHAPTER=03", "ARGS=-p seed 7")
     noted = (spaced / "noted").read_text().splitlines()
     assert noted[2:] == ["run", "03", "--profile", "quick", "-p", "seed", "7"]
+
+
+def test_jupyter_lab_opens_for_root_too_and_takes_arguments(spaced):
+    (spaced / ".venv/ready").touch()
+    make(spaced, "lab", "ARGS=--port 8889")
+    as_root = ["--allow-root"] if os.getuid() == 0 else []
+    noted = (spaced / "noted").read_text().splitlines()
+    assert noted[2:] == ["lab", "--notebook-dir", "chapters", *as_root, "--port", "8889"]
 
 
 @pytest.mark.parametrize("target", ["device", "pages"])

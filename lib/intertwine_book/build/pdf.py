@@ -2,8 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -39,18 +38,31 @@ def pdf(book: Book, profile: str) -> Path:
     """Print the book as rendered at a profile, without what is looked up or run at a screen; the file."""
     book.check_all_ran(profile)
     try:
-        from playwright.sync_api import sync_playwright
+        from playwright.sync_api import Error
     except ImportError as error:
         raise BookError("Expected playwright, found none: pip install '.[browser]' here.") from error
-    path = chromium()
+    browser = chromium()
     from intertwine_book.build.render import render  # slow to import, for who is only refused
 
     html = render(book, profile).parent
     whole, printed = html / "whole.html", book.build / "book.pdf"
-    with files.write_whole(printed) as part, _removed(whole), sync_playwright() as playwright:
+    try:
         whole.write_text(one_page(html, _pages(book)))
-        browser = playwright.chromium.launch(executable_path=path, args=_ARGUMENTS, timeout=_PATIENCE)
-        page = browser.new_page()
+        _print(browser, whole, printed)
+    except Error as error:
+        said = str(error).partition("\n")[0]
+        raise BookError(f"Expected a Chromium that prints the pages, {browser} did not: {said}") from error
+    finally:  # whatever lies beside the pages is published with them
+        whole.unlink(missing_ok=True)
+    return printed
+
+
+def _print(browser: str, whole: Path, printed: Path) -> None:
+    from playwright.sync_api import sync_playwright
+
+    with files.write_whole(printed) as part, sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=browser, args=_ARGUMENTS, timeout=_PATIENCE)
+        page = started.new_page()
         page.goto(whole.as_uri(), timeout=_PATIENCE)
         page.evaluate(_READY)
         page.pdf(
@@ -64,17 +76,7 @@ def pdf(book: Book, profile: str) -> Path:
             header_template="<span></span>",
             footer_template=_NUMBER,
         )
-        browser.close()
-    return printed
-
-
-@contextmanager
-def _removed(path: Path) -> Iterator[None]:
-    """A file that is gone at the end, also at an error: what is published is a copy of its folder."""
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)
+        started.close()
 
 
 def chromium() -> str:
