@@ -28,6 +28,9 @@ NUMBER |= {"tolerance_from": "reading error"}
 ORDERING = {"kind": "ordering", "columns": ["larger", "smaller"], "matters": 0.01}
 
 
+EXACT = {"universal": {"no counterexample", "refuted"}, "existence": {"reproduced", "inconclusive"}}
+
+
 def claim(**more):
     return claim_from("godfrey2022", BASE | more)
 
@@ -82,11 +85,11 @@ def test_rows_that_the_filter_leaves_out_do_not_count(tmp_path):
 
 def test_the_largest_profile_judges_and_a_small_one_is_not_withheld(tmp_path):
     entry = claim(minimum="desk")
-    put(tmp_path, "quick", {"holds": [False]})
+    put(tmp_path, "quick", {"holds": [False] * 3})
     found = claims.judge(entry, places(tmp_path))
     assert (found.word, found.profile) == ("inconsistent", "quick")
     assert found.scale == "profile: quick instead of desk"
-    for profile, trials in (("desk", 2), ("paper", 3)):
+    for profile, trials in (("desk", 3), ("paper", 4)):
         put(tmp_path, profile, {"holds": [True] * trials})
         found = claims.judge(entry, reversed(places(tmp_path)))
         assert (found.word, found.trials, found.profile) == ("no counterexample", trials, profile)
@@ -129,6 +132,21 @@ def test_what_a_small_run_leaves_out_does_not_matter_where_a_larger_one_judges(t
     put(tmp_path, "desk", {"penalty": [1.9, 2.0, 2.1]}, width=16)
     put(tmp_path, "quick", {"another": [1.0]}, width=8)
     assert claims.judge(entry, places(tmp_path)).profile == "desk"
+
+
+@pytest.mark.parametrize("kind", ["universal", "existence"])
+@pytest.mark.parametrize("holds", [True, False])
+def test_a_statement_about_trained_networks_needs_three_of_them_and_one_of_mathematics_a_case(kind, holds):
+    layers, decided = {"holds": [holds] * 6}, EXACT[kind] - {"inconclusive"}
+    about = {"kind": kind, "minimum": "desk", "trial": "pair"}
+    few, many = (
+        verdict(claim(**about), **layers, pair=pairs) for pairs in ([0, 0, 0, 1, 1, 1], [0, 1, 2] * 2)
+    )
+    assert (few.word, few.trials, many.trials) == ("inconclusive", 2, 3)
+    assert few.measured.endswith("fewer than 3 trials decide nothing") and "decide" not in many.measured
+    assert many.word in decided or (kind, holds) == ("existence", False)
+    calculated = verdict(claim(kind=kind), holds=[holds])
+    assert (calculated.word, calculated.trials) == (many.word, 1)
 
 
 @given(st.lists(st.booleans(), min_size=1))
@@ -183,6 +201,20 @@ def test_an_exact_replication_of_a_printed_mean_is_reproduced_by_as_many_trials(
         entry = claim(**NUMBER | {"printed": printed, "tolerance": 0.36, "matters": 1.0})
         words.append(verdict(entry, penalty=draw.normal(0, 1, 8)).word)
     assert words.count("reproduced") > 0.3 * 300 and words.count("differs") < 0.05 * 300
+
+
+def test_the_interval_that_a_figure_draws_is_part_of_the_printed_error():
+    read = claim(**NUMBER | {"printed": 8.3, "tolerance": 1.0, "matters": 1.0})
+    drawn = claim(
+        **NUMBER | {"printed": 8.3, "tolerance": 1.0, "matters": 1.0, "printed_interval": [5.3, 11.3]}
+    )
+    assert drawn.printed_error == pytest.approx(10**0.5) and read.printed_error == 1.0
+    sample = [4.0, 4.4, 4.3, 4.2]  # further off than the error of reading, and within the figure's interval
+    assert verdict(read, penalty=sample).word == "differs"
+    assert verdict(drawn, penalty=sample).word == "inconclusive"
+    for ends in ([1.0], [2.0, 1.0]):
+        with pytest.raises(ValueError, match="expected 'printed_interval' to be its lower and its upper end"):
+            claim(**NUMBER | {"printed_interval": ends})
 
 
 @pytest.mark.parametrize(
@@ -293,6 +325,15 @@ def test_a_difference_of_recipe_is_listed_and_makes_no_other_setting(tmp_path):
     assert found.scale == "epochs: 12 instead of 50; optimiser: SGD instead of Adam"
 
 
+def test_a_value_is_not_written_in_the_words_of_a_column_of_the_same_name(tmp_path):
+    put(tmp_path, "desk", {"penalty": [1.9, 2.0, 2.1]}, dataset="digits", bias="trained")
+    entry = claim(**NUMBER, protocol={"dataset": "cifar10", "bias": "none"})
+    words = {"trained": "slope of trained networks", "dataset": "images"}
+    entry = dataclasses.replace(entry, words=words, values={"cifar10": "CIFAR-10"})
+    found = claims.judge(entry, places(tmp_path))
+    assert found.scale == "images: digits instead of CIFAR-10; bias: trained instead of none"
+
+
 def test_trials_that_agree_to_the_resolution_are_not_certain():
     entry = claim(**NUMBER | {"printed": 2.0, "tolerance": 0.001, "matters": 0.1})
     assert verdict(entry, penalty=[2.0, 2.0, 2.0]).word == "reproduced"
@@ -398,7 +439,19 @@ def test_a_verdict_is_rarely_wrong_and_a_large_effect_is_seen():
 
 LEDGER = claims.load(Path(__file__).parents[1] / "book/claims.yml")
 JUDGED = [entry for entry in LEDGER if not entry.not_judged]
-EXACT = {"universal": {"no counterexample", "refuted"}, "existence": {"reproduced", "inconclusive"}}
+
+
+def test_what_is_setting_for_one_statement_is_setting_for_all():
+    """Else the setting of a table could be chosen statement by statement, after its numbers are seen."""
+    setting, listed = (
+        {name for entry in LEDGER for name in getattr(entry, of) or {}} for of in ("protocol", "recipe")
+    )
+    assert "epochs" in setting and "augmentation" in listed and not setting & listed
+
+
+def test_statements_about_trained_networks_say_which_rows_are_one_trial():
+    exact = [entry for entry in JUDGED if entry.kind in EXACT and entry.about == "experiments"]
+    assert len(exact) > 5 and not [entry.id for entry in exact if entry.trial is None]
 
 
 def is_number(name):

@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from intertwine_book import claims, results
-from intertwine_book.claims.ledger import ERRATA, claim_from
-from intertwine_book.claims.page import FAMILIES
+from intertwine_book.claims.ledger import ERRATA, READING, claim_from
+from intertwine_book.claims.page import FAMILIES, GROUPS
 from intertwine_book.figures.scoreboard import printed_and_measured, verdicts
 
 ROOT = Path(__file__).parents[1]
@@ -23,6 +23,7 @@ BASE |= {"chapter": CHAPTER, "table": "scale", "columns": ["holds"]}
 NUMBER = {"kind": "number", "columns": ["penalty"], "printed": 2.0, "tolerance": 0.5, "matters": 0.5}
 NUMBER |= {"tolerance_from": "reading error"}
 ORDERING = {"kind": "ordering", "columns": ["larger", "smaller"], "matters": 0.01}
+UNSEEN = claims.Verdict("not yet measured", "No table.")
 ERRATUM = {"kind": "misprint", "context": "A rule.", "quote": "d > 0", "right": "d ≥ 0"}
 
 
@@ -115,17 +116,18 @@ def test_the_ledger_is_sound_and_its_links_lead_into_chapters_that_exist():
 def test_the_page_has_a_row_for_every_claim_and_counts_ours_apart():
     ledger = claims.load(LEDGER)
     parts = claims.scoreboard(claims.judge_all(ledger, []))
-    papers = len({entry.paper for entry in ledger})
-    for whose, name in (("paper", f"of {papers} papers"), ("ours", "of our own")):
-        found = [entry for entry in ledger if entry.whose == whose]
-        lost = sum(entry.not_judged is not None for entry in found)
-        counts = f"{len(found) - lost} not yet measured" + (f", {lost} not judged" if lost else "")
-        assert f"{len(found)} statements {name}: **no verdict {len(found)}** ({counts})." in parts["totals"]
+    lines = re.findall(
+        r"^- (\d+) (.*) (of 5 papers|of our own): \*\*no verdict (\d+)\*\* ", parts["totals"], re.M
+    )
+    for whose, owner in (("paper", "of 5 papers"), ("ours", "of our own")):
+        shown = [(int(number), int(lost)) for number, _, of, lost in lines if of == owner]
+        assert all(number == lost for number, lost in shown)
+        assert sum(number for number, _ in shown) == sum(entry.whose == whose for entry in ledger)
     counts = [int(number) for number in re.findall(r"\d+", parts["sum"])]
-    theirs = [entry.about for entry in ledger if entry.whose == "paper"]
-    calculated, measured = (theirs.count(about) for about in ("mathematics", "experiments"))
-    assert counts == [calculated, 0, 0, 0, calculated, measured, *[0] * 3, measured]  # nothing is measured
-    assert calculated + measured == len(ledger) - len(found)
+    groups = [claims.summary([(entry, UNSEEN)])["group"][0] for entry in ledger if entry.whose == "paper"]
+    calculated, *measured = map(groups.count, GROUPS)
+    rows = [number for each in measured for number in (each, *[0] * 6, each)]  # nothing is measured
+    assert counts == [calculated, 0, 0, 0, calculated, *rows]
     kinds = parts["counts"].splitlines()[2:]
     assert sum(int(cell) for row in kinds for cell in row.split("|")[3:-1]) == len(ledger)
     ours = [row for row in kinds if row.startswith("| this book |")]
@@ -187,6 +189,40 @@ def test_an_interval_on_one_side_of_zero_is_never_inconclusive_without_the_reaso
                 or "open, as it is one of" in found.measured
                 or "that matters" in found.measured
             )
+
+
+def test_agreement_and_disagreement_in_another_setting_are_shown_alike():
+    """In words, classes, totals and colours: one is never counted where the other is not."""
+    words = {"reproduced": False, "consistent": True, "differs": False, "inconsistent": True}
+    judged = [
+        (claim(id=word, **NUMBER), claims.Verdict(word, "", interval=(2.0, 1.0, 3.0), decisive=elsewhere))
+        for word, elsewhere in words.items()
+    ]
+    parts = claims.scoreboard(judged)
+    assert "| 4 printed numbers | 2 (1) | 0 (0) | 2 (1) | 0 |" in parts["sum"]
+    for word in ("agrees", "disagrees"):
+        assert f"**{word} 1**" in parts["totals"] and f"**{word} in another setting 1**" in parts["totals"]
+        assert f"{{.verdict .{word}-in-another-setting}}" in parts["rows"]
+    assert (
+        "1 holds, 1 holds in another setting, 1 does not hold, 1 does not hold in another" in parts["parts"]
+    )
+    bars = verdicts(claims.summary(judged)).axes[0].containers
+    looks = {c.get_label(): c.patches[0].get_facecolor() for c in bars}
+    for word in ("agrees", "disagrees"):
+        (*own, opaque), (*other, pale) = looks[word], looks[f"{word} in another setting"]
+        assert own == other and opaque == 1 and pale == looks["agrees in another setting"][3] < 1
+
+
+def test_a_number_read_off_a_figure_says_whether_the_figures_own_interval_is_known():
+    entries = [entry for entry in claims.load(LEDGER) if entry.tolerance_from == READING]
+    assert len(entries) > 30 and any(entry.printed_interval for entry in entries)
+    for row, entry in zip(rows_of_page(entries), entries, strict=True):
+        assert ("the figure's own interval is not known" in row) == (entry.printed_interval is None)
+        assert ("and the figure's own interval, " in row) == (entry.printed_interval is not None)
+
+
+def rows_of_page(entries):
+    return claims.scoreboard([(entry, UNSEEN) for entry in entries])["rows"].splitlines()[2:]
 
 
 def test_a_figure_has_two_sentences_that_count_its_statements():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from intertwine_book.results import PROFILES
 
 CLAIM_KINDS = ("number", "ordering", "universal", "existence")
 ERRATA = ("false as printed", "misprint", "remark")
+READING = "error of reading"  # of a number that was read off a figure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,15 +68,17 @@ class Claim:
     printed: float | int | str | None = None  #: the printed value; a number has to have one
     #: of a number, the error of `printed`; of residuals, rounding
     tolerance: float | int | None = None
-    tolerance_from: str | None = None  #: its origin: the printed spread, the reading error
+    tolerance_from: str | None = None  #: its origin: the printed spread, or `READING`, that of a figure
+    #: of a number that a figure shows with an interval of its own: the interval's ends
+    printed_interval: list[float | int] | None = None
     matters: float | int | None = None  #: of a number or an ordering, the smallest difference that matters
     resolution: float | int | None = None  #: of a number or an ordering, such as one test image in points
     noise: float | int | None = None  #: of residuals that are measured with an error, its standard deviation
     #: parameters of the run that make its network and protocol the paper's; where one differs, the run is
     #: in another setting, and the page shows the difference
     protocol: dict[str, Any] | None = None
-    #: further parameters of the paper's run: a difference is shown, and does not make it another setting, as
-    #: of networks that another recipe trains to the printed accuracy
+    #: further parameters of the paper's run: a difference is shown, and makes no other setting. What is
+    #: protocol of one statement is protocol of all: else a setting could be chosen after its result is seen
     recipe: dict[str, Any] | None = None
     given: dict[str, Any] | None = None  #: what the recorded run had of both, where its parameters do not say
     #: a label in the chapter: of a section (`sec-…`), figure (`fig-…`), equation (`eq-…`), or theorem
@@ -82,8 +86,10 @@ class Claim:
     reason: str | None = None  #: why there may be no measurement yet
     not_judged: str | None = None  #: why no measurement can judge it: its formula is lost, for instance
     erratum: Erratum | None = None  #: the error and its correction
-    #: how pages write a column or a parameter; of one table alone, its key is `table.column`
+    #: how pages write a column or the name of a parameter; of one table alone, its key is `table.column`
     words: dict[str, str] | None = None
+    #: how pages write the value of a parameter, apart from `words`: a column may have the same name
+    values: dict[str, str] | None = None
 
     @property
     def about(self) -> str:
@@ -106,14 +112,27 @@ class Claim:
             return f"{found[1].capitalize()} {found[2]}"
         return self.place.partition(",")[0]
 
+    @property
+    def printed_error(self) -> float:
+        """Of a number: the error of reading and the figure's own interval, added as independent errors.
+
+        Example:
+            >>> Claim(id="a", paper="a2022", place="Figure 1", columns=["x"], statement="...", kind="number",
+            ...       printed=8.0, tolerance=3.0, printed_interval=[4, 12], chapter="01_x", table="a",
+            ...       minimum="smoke").printed_error
+            5.0
+        """
+        low, high = self.printed_interval or (0, 0)
+        return math.hypot(self.tolerance or 0, (high - low) / 2)
+
     def in_words(self, name: str) -> str:
-        """A column of the table, or a parameter of its run, as pages write it."""
+        """A column of the table, or the name of a parameter of its run, as pages write it."""
         words = self.words or {}
         return words.get(f"{self.table}.{name}", words.get(name, name.replace("_", " ")))
 
 
 def load(path: str | Path) -> list[Claim]:
-    """Read a ledger: a yaml file that maps each paper's key to the list of its claims, and `words` to words.
+    """Read a ledger: a yaml file that maps each paper's key to the list of its claims; `words` and `values`.
 
     A ValueError is one sentence that names the entry, the field, what was expected and what was given.
     """
@@ -122,9 +141,9 @@ def load(path: str | Path) -> list[Claim]:
     papers = yaml.load(Path(path).read_text(), Loader=yaml.CSafeLoader)  # seven times as fast as in Python
     if not isinstance(papers, dict):
         raise ValueError(f"Ledger {path}: expected papers, each with a list of claims, was given {papers!r}.")
-    words = papers.pop("words", {})
+    words, values = papers.pop("words", {}), papers.pop("values", {})
     claims = [claim_from(paper, entry) for paper, entries in papers.items() for entry in entries or []]
-    claims = [replace(claim, words=words) for claim in claims]
+    claims = [replace(claim, words=words, values=values) for claim in claims]
     twice = [name for name, times in Counter(claim.id for claim in claims).items() if times > 1]
     if twice:
         raise ValueError(f"Claim '{twice[0]}': expected an id of its own, it is given to two entries.")
@@ -164,6 +183,8 @@ def claim_from(paper: str, entry: Any) -> Claim:
             refuse("tolerance", "a 'tolerance' that contains the reading error, as the kind is number")
         if not claim.tolerance_from:
             refuse("tolerance_from", "'tolerance_from', the source of the tolerance, as the kind is number")
+    if (ends := claim.printed_interval) is not None and not (len(ends) == 2 and ends[0] < ends[1]):
+        refuse("printed_interval", "'printed_interval' to be its lower and its upper end")
     if claim.tolerance is not None and claim.tolerance < 0:
         refuse("tolerance", "'tolerance' of at least 0")
     if claim.kind in ("number", "ordering") and (claim.matters is None or claim.matters <= 0):

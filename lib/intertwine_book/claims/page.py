@@ -1,6 +1,7 @@
 """The pages of verdicts, computed: the scoreboard and the errata, in MyST markdown."""
 
 from collections import Counter
+from collections.abc import Sequence
 from html import escape
 from urllib.parse import urlencode
 
@@ -9,18 +10,25 @@ import pandas as pd
 from intertwine_book.claims.errata import Judgements, anchor, errata
 from intertwine_book.claims.ledger import ERRATA, Claim
 from intertwine_book.claims.rules import Verdict
-from intertwine_book.claims.wording import chapter_link, csv_link, escaped, measured, paper_name
+from intertwine_book.claims.wording import chapter_link, csv_link, escaped, measured, paper_name, printed
 from intertwine_book.markdown_table import markdown_table
 
-FAMILIES = {
-    "agrees": ("reproduced", "no counterexample", "consistent"),
+FAMILIES = {  # what agrees and what disagrees in another setting have a name, and a place, alike
+    "agrees": ("reproduced", "no counterexample"),
+    "agrees in another setting": ("consistent",),
     "undecided": ("inconclusive", "no difference"),
+    "disagrees in another setting": ("inconsistent",),
     "disagrees": ("differs", "refuted"),
-    "another setting": ("inconsistent",),
     "no verdict": ("not yet measured", "not judged"),
 }
 _FAMILY = {word: family for family, words in FAMILIES.items() for word in words}
 OURS = "this book"  # in the place of a paper, where a statement is ours
+GROUPS = {  # of statements, as totals and bars have them: one sum over all would hide which of them fail
+    "mathematics": "statements of mathematics",
+    "orderings": "orderings",
+    "numbers": "printed numbers",
+    "always or some": "statements that something holds always, or in some case",
+}
 
 
 def scoreboard(judged: Judgements) -> dict[str, str]:
@@ -53,50 +61,63 @@ def scoreboard(judged: Judgements) -> dict[str, str]:
 
 
 def summary(judged: Judgements) -> pd.DataFrame:
-    """One row a claim: `paper`, `place`, `kind`, `family` of the verdict, `printed`, `mean`, `low`, `high`.
+    """One row a claim: where it stands, of what kind it is, the family of its verdict, what was measured.
 
-    The paper of a statement of ours is `this book`; these come last.
+    The paper of a statement of ours is `this book`; these come last. The group is one of `GROUPS`, the family
+    one of `FAMILIES`, and a number has `printed`, its `mean`, and the ends `low` and `high` of its interval.
     """
     rows = [
         {"paper": OURS if claim.whose == "ours" else paper_name(claim)}
-        | {"place": claim.place, "kind": claim.kind}
+        | {"place": claim.place, "kind": claim.kind, "group": _group(claim)}
         | {"family": _FAMILY[verdict.word]}
         | {"printed": claim.printed if claim.kind == "number" else None}
         | dict(zip(("mean", "low", "high"), verdict.interval or (None,) * 3, strict=True))
         for claim, verdict in judged
     ]
-    table = pd.DataFrame(rows, columns=["paper", "place", "kind", "family", "printed", "mean", "low", "high"])
+    columns = ["paper", "place", "kind", "group", "family", "printed", "mean", "low", "high"]
+    table = pd.DataFrame(rows, columns=columns)
     return table.sort_values("paper", key=lambda paper: paper == OURS, kind="stable")
 
 
+def _group(claim: Claim) -> str:
+    """One of `GROUPS`: the kind of a statement about trained networks, or mathematics."""
+    of_kind = {"ordering": "orderings", "number": "numbers"}.get(claim.kind, "always or some")
+    return "mathematics" if claim.about == "mathematics" else of_kind
+
+
 def _sum(judged: Judgements) -> str:
-    """The counts for the home page, of the papers' statements alone: mathematics and experiments apart."""
+    """The papers' statements in numbers, for the home page: mathematics, then experiments by kind."""
     theirs = [(claim, verdict) for claim, verdict in judged if claim.whose == "paper"]
-    sentences = []
-    for about in ("mathematics", "experiments"):
-        found = [(claim, verdict.word) for claim, verdict in theirs if claim.about == about]
-        words = Counter(word for _, word in found)
-        agree, undecided, disagree, elsewhere, unjudged = (
-            sum(words[word] for word in family) for family in FAMILIES.values()
-        )
-        there = words["consistent"]
-        if about == "mathematics":
-            loose = sum(_is_loose(*pair) for pair in theirs if pair[0].about == about)
-            sentences.append(
-                f"**Mathematics.** Of {words.total()} statements {agree} hold as far as we tested. "
-                f"{disagree - loose} are false as printed, {loose} are misprints or loose words that are "
-                f"right as meant, and {undecided + unjudged + elsewhere} are open or were not judged."
-            )
-        else:
-            own = f"in the paper's own setting {agree - there} agree and {disagree} differ"
-            if agree == there and not disagree:
-                own = "none could be tested in the paper's own setting"
-            sentences.append(
-                f"**Experiments.** Of {words.total()} statements about trained networks, {own}. In other "
-                f"settings {there} agree and {elsewhere} do not; another setting cannot refute a statement. "
-                f"{undecided} are undecided, and {unjudged} were not measured or not judged."
-            )
-    return "\n\n".join(sentences)
+    calculated = [pair for pair in theirs if _group(pair[0]) == "mathematics"]
+    families = Counter(_FAMILY[verdict.word] for _, verdict in calculated)
+    loose = sum(_is_loose(*pair) for pair in calculated)
+    holds, fails = families["agrees"], families["disagrees"]
+    rows = [("statements about trained networks", "agree", "undecided", "disagree", "no verdict")]
+    for group, things in list(GROUPS.items())[1:]:
+        words = [verdict for claim, verdict in theirs if _group(claim) == group]
+        rows.append((f"{len(words)} {things}", *(_own(words, each) for each in _SIDES)))
+    return (
+        f"**Mathematics.** Of {len(calculated)} statements {holds} hold as far as we tested. "
+        f"{fails - loose} are false as printed, {loose} are misprints or loose words, right as meant, and "
+        f"{len(calculated) - holds - fails} are open or were not judged.\n\n"
+        "**Experiments**, by kind. In brackets: those tested in the paper's own setting. Elsewhere neither "
+        "agreement nor disagreement is proof.\n\n" + markdown_table(rows)
+    )
+
+
+_SIDES = {  # of a verdict, wherever it was reached
+    "agree": ("agrees", "agrees in another setting"),
+    "undecided": ("undecided",),
+    "disagree": ("disagrees in another setting", "disagrees"),
+    "no verdict": ("no verdict",),
+}
+
+
+def _own(verdicts: Sequence[Verdict], side: str) -> str:
+    """How many verdicts are of this side, and in brackets how many of these in the paper's own setting."""
+    of_side = [verdict for verdict in verdicts if _FAMILY[verdict.word] in _SIDES[side]]
+    own = sum(not verdict.decisive for verdict in of_side)
+    return f"{len(of_side)}" + f" ({own})" * (side != "no verdict")
 
 
 def _parts(judged: Judgements) -> str:
@@ -121,9 +142,9 @@ def _parts(judged: Judgements) -> str:
 
 _SAID = {  # of one statement, of several
     "agrees": ("holds", "hold"),
-    "there": ("holds in another setting", "hold in another setting"),
+    "agrees in another setting": ("holds in another setting", "hold in another setting"),
     "disagrees": ("does not hold", "do not hold"),
-    "another setting": ("does not hold in another setting", "do not hold in another setting"),
+    "disagrees in another setting": ("does not hold in another setting", "do not hold in another setting"),
     "undecided": ("is undecided", "are undecided"),
     "no verdict": ("has no verdict", "have no verdict"),
 }
@@ -131,9 +152,7 @@ _SAID = {  # of one statement, of several
 
 def _part(paper: str, part: str, pairs: Judgements) -> str:
     """Two sentences: how the statements of a figure came out, and what differs from the paper."""
-    words = Counter(
-        "there" if verdict.word == "consistent" else _FAMILY[verdict.word] for _, verdict in pairs
-    )
+    words = Counter(_FAMILY[verdict.word] for _, verdict in pairs)
     counts = ", ".join(f"{words[key]} {_SAID[key][words[key] > 1]}" for key in _SAID if words[key])
     few = sum("trials decide nothing" in verdict.measured for _, verdict in pairs)
     counts += f" ({few} for want of trials)" * bool(few)
@@ -157,30 +176,35 @@ def _filtered(paper: str, kind: str) -> str:
 
 
 def _totals(judged: Judgements) -> str:
-    papers = _plural(len({claim.paper for claim, _ in judged}), "paper")
-    (number, theirs), (own, ours) = (_counts_of(judged, whose) for whose in ("paper", "ours"))
-    text = f"{_plural(number, 'statement')} of {papers}: {theirs}."
-    return f"{text} {_plural(own, 'statement')} of our own: {ours}." if own else text
+    """A line for each kind of statements, the papers' first."""
+    lines = []
+    for whose, owner in (
+        ("paper", f"of {_plural(len({claim.paper for claim, _ in judged}), 'paper')}"),
+        ("ours", "of our own"),
+    ):
+        for group, things in GROUPS.items():
+            pairs = [
+                (claim, found) for claim, found in judged if claim.whose == whose and _group(claim) == group
+            ]
+            if pairs:
+                lines.append(f"- {len(pairs)} {things} {owner}: {_counts_of(pairs)}.")
+    return "\n".join(lines)
 
 
 def _row(claim: Claim, verdict: Verdict) -> tuple[str, ...]:
-    printed = "" if claim.printed is None else str(claim.printed)
-    if claim.kind == "number":
-        printed = f"{claim.printed:g} ± {claim.tolerance:g} ({claim.tolerance_from})"
     place = claim.place + " *(ours)*" * (claim.whose == "ours")
     mark = f"[{verdict.word}]{{.verdict .{_FAMILY[verdict.word].replace(' ', '-')}}}"
     if claim.erratum:
         mark += f" {{ref}}`erratum <{anchor(claim)}>`"
     where = f"{chapter_link(claim)} {csv_link(claim, verdict)}"
     found = (measured(claim, verdict), str(verdict.trials or ""), mark, where)
-    return (paper_name(claim), place, claim.kind, claim.statement, printed, *found)
+    return (paper_name(claim), place, claim.kind, claim.statement, printed(claim), *found)
 
 
-def _counts_of(judged: Judgements, whose: str) -> tuple[int, str]:
-    """How many statements are the paper's or ours, and how many have each verdict, family by family."""
-    of_whose = [(claim, verdict) for claim, verdict in judged if claim.whose == whose]
-    times = Counter(verdict.word for _, verdict in of_whose)
-    loose = sum(_is_loose(*pair) for pair in of_whose)
+def _counts_of(pairs: Judgements) -> str:
+    """How many statements have each verdict, family by family."""
+    times = Counter(verdict.word for _, verdict in pairs)
+    loose = sum(_is_loose(*pair) for pair in pairs)
     counts = []
     for family, words in FAMILIES.items():
         each = [f"{times[word]} {word}" for word in words if times[word]]
@@ -188,7 +212,7 @@ def _counts_of(judged: Judgements, whose: str) -> tuple[int, str]:
             each += [f"{loose} of these by a misprint or a loose phrase"]
         if each:
             counts.append(f"**{family} {sum(times[word] for word in words)}** ({', '.join(each)})")
-    return times.total(), ", ".join(counts) or "none"
+    return ", ".join(counts)
 
 
 def _is_loose(claim: Claim, verdict: Verdict) -> bool:

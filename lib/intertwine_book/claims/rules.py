@@ -1,7 +1,7 @@
 """The rules of judgement: from a claim and the rows of a table to a verdict."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ ONE_TRIAL = "all"  # in place of a column: all rows come from one network or pai
 _DRAWS = ("trial", "seed", "path", "pair")  # numbers of a draw, which tell a reader nothing
 Estimates = float | Sequence[float] | np.ndarray
 LEAST_TRIALS = 3  # fewer independent trials give values, and no verdict
+_FEW = f"fewer than {LEAST_TRIALS} trials decide nothing"
 
 
 @dataclass(frozen=True)
@@ -55,13 +56,13 @@ def _number(claim: Claim, rows: pd.DataFrame) -> Verdict:
     values = _by_trial(claim, rows, side(rows, claim.columns[0]))
     if undecided := _too_few(values, name):
         return undecided
-    assert isinstance(claim.printed, (int, float)) and claim.tolerance is not None  # `claim_from` made sure
+    assert isinstance(claim.printed, (int, float))  # `claim_from` made sure
     mean, half = values.mean(), half_width(values, claim.resolution)
     apart, matters = abs(mean - claim.printed), float(claim.matters or 0)
-    word = str(number_word(apart, half, float(claim.tolerance), matters))
+    word = str(number_word(apart, half, claim.printed_error, matters))
     text = _described(name, mean, half)
     if word == "inconclusive":
-        text += f"; {trials_needed(values, _enough(apart, float(claim.tolerance), matters))}"
+        text += f"; {trials_needed(values, _enough(apart, claim.printed_error, matters))}"
     return Verdict(word, text, trials=len(values), interval=(mean, mean - half, mean + half))
 
 
@@ -143,7 +144,18 @@ def side(rows: pd.DataFrame, name: str) -> pd.Series:
 
 
 def _exact(claim: Claim, rows: pd.DataFrame) -> Verdict:
-    """One row decides: the one where a universal claim fails, or where an existence claim comes true.
+    """One row decides; of trained networks, if there are enough of them that are independent."""
+    found = _by_one_row(claim, rows)
+    if claim.about == "mathematics":
+        return found
+    trials, word, text = _trials(claim, rows).nunique(), found.word, found.measured
+    if trials < LEAST_TRIALS:
+        word, text = "inconclusive", f"{text}; {_FEW}"
+    return replace(found, word=word, measured=text, trials=trials)
+
+
+def _by_one_row(claim: Claim, rows: pd.DataFrame) -> Verdict:
+    """The word of one row: of the one where a universal claim fails, or an existence claim comes true.
 
     Where the column is measured with an error (`noise`, a standard deviation), a row decides only if it lies
     beyond the tolerance by what the largest of so many errors exceeds in 2.5 of 100 cases.
@@ -164,6 +176,7 @@ def _exact(claim: Claim, rows: pd.DataFrame) -> Verdict:
     if lost := int(column.isna().sum()):
         return Verdict("inconclusive", f"{lost} of {cases} cases gave no number", trials=cases)
     largest = f"{claim.in_words(claim.columns[0])} at most {column.max():.1g}" if residual else ""
+    largest += f" in {cases} cases" * bool(largest and claim.trial)  # else the table counts them as they are
     if margin and (column > claim.tolerance).any():
         beyond = int((column > claim.tolerance).sum())
         return Verdict("inconclusive", f"{largest}; {beyond} of {cases} within the noise", trials=cases)
@@ -176,9 +189,15 @@ def _by_trial(claim: Claim, rows: pd.DataFrame, values: pd.Series) -> pd.Series:
     """One value for each independent trial: layers, starts and paths of one pair are averaged."""
     if claim.trial is None:
         return values.reset_index(drop=True)
-    trials = pd.Series(0, values.index) if claim.trial == ONE_TRIAL else rows[claim.trial]
-    means = values.groupby(trials).agg(lambda trial: trial.mean(skipna=False))
+    means = values.groupby(_trials(claim, rows)).agg(lambda trial: trial.mean(skipna=False))
     return means.reset_index(drop=True)
+
+
+def _trials(claim: Claim, rows: pd.DataFrame) -> pd.Series:
+    """The trial of each row."""
+    if claim.trial is None:
+        return pd.Series(range(len(rows)), rows.index)
+    return pd.Series(0, rows.index) if claim.trial == ONE_TRIAL else rows[claim.trial]
 
 
 def _too_few(values: pd.Series, name: str) -> Verdict | None:
@@ -187,7 +206,7 @@ def _too_few(values: pd.Series, name: str) -> Verdict | None:
         return Verdict("inconclusive", f"{lost} of {trials} trials gave no number", trials=trials)
     if trials < LEAST_TRIALS:
         shown = " and ".join(f"{value:.3g}" for value in values)
-        text = f"{name}: {shown}; fewer than {LEAST_TRIALS} trials decide nothing"
+        text = f"{name}: {shown}; {_FEW}"
         return Verdict("inconclusive", text, trials=trials)
     return None
 

@@ -150,7 +150,8 @@ def _differences(claim: Claim, of_paper: Mapping[str, Any] | None, given: Mappin
     found = []
     for name, wanted in (of_paper or {}).items():
         if given.get(name) != wanted:
-            value, asked = (claim.in_words(str(each)) for each in (given.get(name), wanted))
+            values = claim.values or {}
+            value, asked = (values.get(str(each), str(each)) for each in (given.get(name), wanted))
             instead = f"{value} instead of {asked}" if name in given else f"not {asked}"
             found.append(f"{claim.in_words(name)}: {instead}")
     return found

@@ -2,7 +2,7 @@
 
 import re
 
-from intertwine_book.claims.ledger import Claim
+from intertwine_book.claims.ledger import READING, Claim
 from intertwine_book.claims.rules import Verdict
 
 _NAMES = {  # of the papers, as the bibliography cites them
@@ -16,6 +16,18 @@ _ROLES = {"sec": "ref", "fig": "ref", "eq": "eq"}  # by a label's prefix; any ot
 
 def paper_name(claim: Claim) -> str:
     return _NAMES.get(claim.paper, f"{claim.paper[:-4].strip('-').capitalize()} {claim.paper[-4:]}")
+
+
+def printed(claim: Claim) -> str:
+    """The printed value; of a number with its error, and where that comes from."""
+    if claim.kind != "number":
+        return "" if claim.printed is None else str(claim.printed)
+    source = str(claim.tolerance_from)
+    if ends := claim.printed_interval:
+        source += f" {claim.tolerance:g}, and the figure's own interval, {ends[0]:g} to {ends[1]:g}"
+    elif source == READING:
+        source += " alone, the figure's own interval is not known"
+    return f"{claim.printed:g} ± {claim.printed_error:.2g} ({source})"
 
 
 def measured(claim: Claim, verdict: Verdict) -> str:

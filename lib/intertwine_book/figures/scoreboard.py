@@ -1,31 +1,47 @@
 """The pictures of the scoreboard: verdicts by paper, numbers beside printed ones, what a verdict is worth."""
 
+from typing import Any
+
 import pandas as pd
 from matplotlib.figure import Figure
 
 from intertwine_book.claims.page import FAMILIES
 from intertwine_book.figures.style import COLOURS, PAPER, new_figure
 
-_COLOURS = dict(zip(FAMILIES, ("green", "orange", "red", "sky", "grey"), strict=True))
+_COLOURS = dict(zip(FAMILIES, ("green", "green", "orange", "red", "red", "grey"), strict=True))
+_ELSEWHERE = 0.45  # the opacity of what another setting says, whether it agrees or not
 
 
 def verdicts(table: pd.DataFrame) -> Figure:
-    """A bar of verdicts for each paper, and one for this book, from the table of `claims.summary`."""
-    figure, bars = new_figure(width=3.9, height=3.6)
-    counts = table.groupby("paper", sort=False)["family"].value_counts().unstack(fill_value=0)
+    """A bar of verdicts for each paper and group of statements, from the table of `claims.summary`.
+
+    In another setting agreement and disagreement have the colours of the paper's own, paler.
+    """
+    counts = table.groupby(["paper", "group"], sort=False)["family"].value_counts().unstack(fill_value=0)
+    papers = counts.index.get_level_values("paper")
+    names = [each for paper in papers.unique() for each in (f"{paper}:", *counts.loc[paper].index)]
+    at = [
+        place + papers.unique().get_loc(paper) + 1 for place, paper in enumerate(papers)
+    ]  # a line for its name
+    figure, bars = new_figure(width=4.6, height=0.9 + 0.22 * len(names))
     left = pd.Series(0, counts.index)
-    for family, name in _COLOURS.items():
+    for family in FAMILIES:
         width = counts.get(family, left * 0)
-        bars.barh(counts.index, width, left=left, color=COLOURS[name], height=0.6, label=family)
-        for row, (start, length) in enumerate(zip(left, width, strict=True)):
-            if length > 8:  # else its number does not fit
-                bars.text(start + length / 2, row, length, ha="center", va="center", color=PAPER, fontsize=9)
+        bars.barh(at, width, left=left, height=0.75, label=family, **_look(family))
+        for row, start, length in zip(at, left, width, strict=True):
+            if length > 5:  # else its number does not fit
+                ink = COLOURS["ink"] if family.endswith("setting") else PAPER
+                bars.text(start + length / 2, row, length, ha="center", va="center", color=ink, fontsize=8)
         left = left + width
-    bars.invert_yaxis()
+    bars.set_yticks(range(len(names)), names, fontsize=8)
+    bars.set(xlabel="statements", ylim=(len(names) - 0.5, -0.5))
     bars.grid(axis="y", visible=False)
-    bars.set(xlabel="statements")
     figure.legend(*bars.get_legend_handles_labels(), loc="outside upper center", ncols=2)
     return figure
+
+
+def _look(family: str) -> dict[str, Any]:
+    return {"color": COLOURS[_COLOURS[family]], "alpha": _ELSEWHERE if family.endswith("setting") else 1}
 
 
 def printed_and_measured(table: pd.DataFrame) -> Figure:
@@ -46,9 +62,9 @@ def printed_and_measured(table: pd.DataFrame) -> Figure:
         for k, (_, number) in enumerate(rows.iterrows()):
             mean, low, high = (number[key] / number["printed"] for key in ("mean", "low", "high"))
             at = names.index(name) + 0.6 * ((k + 0.5) / len(rows) - 0.5)
-            colour = COLOURS[_COLOURS[str(number["family"])]]
-            axis.plot([max(low, mean / 20), high], [at, at], lw=1, color=colour)
-            axis.plot(mean, at, "o", ms=3, color=colour)
+            look = _look(str(number["family"]))
+            axis.plot([max(low, mean / 20), high], [at, at], lw=1, **look)
+            axis.plot(mean, at, "o", ms=3, **look)
     axis.axvline(1, color=COLOURS["ink"], lw=0.8, zorder=0)
     least = (known["mean"] / known["printed"]).min() / 2  # an interval may reach down to 0
     axis.set(xscale="log", xlabel="measured / printed", xlim=(least, None), ylim=(len(names) - 0.5, -0.5))
