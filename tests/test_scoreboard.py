@@ -12,7 +12,7 @@ import yaml
 
 from intertwine_book import claims, results
 from intertwine_book.claims.ledger import ERRATA, READING, claim_from
-from intertwine_book.claims.page import FAMILIES, GROUPS
+from intertwine_book.claims.page import FAMILIES, SORTS
 from intertwine_book.figures.scoreboard import printed_and_measured, verdicts
 
 ROOT = Path(__file__).parents[1]
@@ -124,8 +124,8 @@ def test_the_page_has_a_row_for_every_claim_and_counts_ours_apart():
         assert all(number == lost for number, lost in shown)
         assert sum(number for number, _ in shown) == sum(entry.whose == whose for entry in ledger)
     counts = [int(number) for number in re.findall(r"\d+", parts["sum"])]
-    groups = [claims.summary([(entry, UNSEEN)])["group"][0] for entry in ledger if entry.whose == "paper"]
-    calculated, *measured = map(groups.count, GROUPS)
+    sorts = [claims.summary([(entry, UNSEEN)])["sort"][0] for entry in ledger if entry.whose == "paper"]
+    calculated, *measured = map(sorts.count, SORTS)
     rows = [number for each in measured for number in (each, *[0] * 6, each)]  # nothing is measured
     assert counts == [calculated, 0, 0, 0, calculated, *rows]
     kinds = parts["counts"].splitlines()[2:]
@@ -240,6 +240,14 @@ def test_most_measured_numbers_lie_within_a_factor_of_two_of_the_printed_ones():
     table = claims.summary(judged).dropna(subset=["printed", "mean"]).query("printed > 0 and mean > 0")
     ratio = table["mean"] / table["printed"]
     assert len(ratio) > 40 and ratio.between(0.5, 2).mean() > 0.8
+
+
+def test_orderings_agree_more_often_than_printed_numbers():
+    judged = [(entry, found) for entry, found in on_record() if entry.whose == "paper"]
+    table = claims.summary(judged).query("family != 'no verdict'")
+    agree = table["family"].str.startswith("agrees").groupby([table["paper"], table["sort"]]).mean()
+    for paper in ("Godfrey et al. 2022", "Csiszárik et al. 2021"):
+        assert agree[paper, "orderings"] > agree[paper, "numbers"]
 
 
 def test_no_statement_leans_on_the_one_above_it():

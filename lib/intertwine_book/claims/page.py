@@ -23,7 +23,7 @@ FAMILIES = {  # what agrees and what disagrees in another setting have a name, a
 }
 _FAMILY = {word: family for family, words in FAMILIES.items() for word in words}
 OURS = "this book"  # in the place of a paper, where a statement is ours
-GROUPS = {  # of statements, as totals and bars have them: one sum over all would hide which of them fail
+SORTS = {  # of statements, as totals and bars have them: one sum over all would hide which of them fail
     "mathematics": "statements of mathematics",
     "orderings": "orderings",
     "numbers": "printed numbers",
@@ -63,24 +63,24 @@ def scoreboard(judged: Judgements) -> dict[str, str]:
 def summary(judged: Judgements) -> pd.DataFrame:
     """One row a claim: where it stands, of what kind it is, the family of its verdict, what was measured.
 
-    The paper of a statement of ours is `this book`; these come last. The group is one of `GROUPS`, the family
+    The paper of a statement of ours is `this book`; these come last. The sort is one of `SORTS`, the family
     one of `FAMILIES`, and a number has `printed`, its `mean`, and the ends `low` and `high` of its interval.
     """
     rows = [
         {"paper": OURS if claim.whose == "ours" else paper_name(claim)}
-        | {"place": claim.place, "kind": claim.kind, "group": _group(claim)}
+        | {"place": claim.place, "kind": claim.kind, "sort": _sort_of(claim)}
         | {"family": _FAMILY[verdict.word]}
         | {"printed": claim.printed if claim.kind == "number" else None}
         | dict(zip(("mean", "low", "high"), verdict.interval or (None,) * 3, strict=True))
         for claim, verdict in judged
     ]
-    columns = ["paper", "place", "kind", "group", "family", "printed", "mean", "low", "high"]
+    columns = ["paper", "place", "kind", "sort", "family", "printed", "mean", "low", "high"]
     table = pd.DataFrame(rows, columns=columns)
     return table.sort_values("paper", key=lambda paper: paper == OURS, kind="stable")
 
 
-def _group(claim: Claim) -> str:
-    """One of `GROUPS`: the kind of a statement about trained networks, or mathematics."""
+def _sort_of(claim: Claim) -> str:
+    """One of `SORTS`: the kind of a statement about trained networks, or mathematics."""
     of_kind = {"ordering": "orderings", "number": "numbers"}.get(claim.kind, "always or some")
     return "mathematics" if claim.about == "mathematics" else of_kind
 
@@ -88,13 +88,15 @@ def _group(claim: Claim) -> str:
 def _sum(judged: Judgements) -> str:
     """The papers' statements in numbers, for the home page: mathematics, then experiments by kind."""
     theirs = [(claim, verdict) for claim, verdict in judged if claim.whose == "paper"]
-    calculated = [pair for pair in theirs if _group(pair[0]) == "mathematics"]
+    calculated = [pair for pair in theirs if _sort_of(pair[0]) == "mathematics"]
     families = Counter(_FAMILY[verdict.word] for _, verdict in calculated)
     loose = sum(_is_loose(*pair) for pair in calculated)
     holds, fails = families["agrees"], families["disagrees"]
-    rows = [("statements about trained networks", "agree", "undecided", "disagree", "no verdict")]
-    for group, things in list(GROUPS.items())[1:]:
-        words = [verdict for claim, verdict in theirs if _group(claim) == group]
+    rows: list[tuple[str, ...]] = [
+        ("statements about trained networks", "agree", "undecided", "disagree", "no verdict")
+    ]
+    for sort, things in list(SORTS.items())[1:]:
+        words = [verdict for claim, verdict in theirs if _sort_of(claim) == sort]
         rows.append((f"{len(words)} {things}", *(_own(words, each) for each in _SIDES)))
     return (
         f"**Mathematics.** Of {len(calculated)} statements {holds} hold as far as we tested. "
@@ -182,9 +184,9 @@ def _totals(judged: Judgements) -> str:
         ("paper", f"of {_plural(len({claim.paper for claim, _ in judged}), 'paper')}"),
         ("ours", "of our own"),
     ):
-        for group, things in GROUPS.items():
+        for sort, things in SORTS.items():
             pairs = [
-                (claim, found) for claim, found in judged if claim.whose == whose and _group(claim) == group
+                (claim, found) for claim, found in judged if claim.whose == whose and _sort_of(claim) == sort
             ]
             if pairs:
                 lines.append(f"- {len(pairs)} {things} {owner}: {_counts_of(pairs)}.")

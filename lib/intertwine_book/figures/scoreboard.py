@@ -13,11 +13,11 @@ _ELSEWHERE = 0.45  # the opacity of what another setting says, whether it agrees
 
 
 def verdicts(table: pd.DataFrame) -> Figure:
-    """A bar of verdicts for each paper and group of statements, from the table of `claims.summary`.
+    """A bar of verdicts for each paper and sort of statements, from the table of `claims.summary`.
 
     In another setting agreement and disagreement have the colours of the paper's own, paler.
     """
-    counts = table.groupby(["paper", "group"], sort=False)["family"].value_counts().unstack(fill_value=0)
+    counts = table.groupby(["paper", "sort"], sort=False)["family"].value_counts().unstack(fill_value=0)
     papers = counts.index.get_level_values("paper")
     names = [each for paper in papers.unique() for each in (f"{paper}:", *counts.loc[paper].index)]
     at = [
