@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from intertwine.same_network import same_network
-from intertwine.weightspace import find_symmetries, relative_error
+from intertwine.weightspace import equivalent, find_symmetries, relative_error
 
 SEEDS = st.integers(0, 2**32 - 1)
 INPUTS = torch.randn(40, 3, 8, 8, generator=generator(0))
@@ -48,7 +48,9 @@ def test_the_unit_that_was_changed_is_the_first_that_differs(seed, unit):
         changed[3].weight[unit] += 0.5 * changed[3].weight[unit].abs().max() * torch.randn(6, 3, 3)
     moved = space.act(changed, space.sample(generator(seed)))
     answer = same_network(net, moved, INPUTS)
-    assert answer.same is False and f"unit {unit} of '3.weight'" in answer.reason, answer.reason
+    assert answer.same is False and f"unit {unit} of '3.weight' of the first network" in answer.reason, (
+        answer.reason
+    )
 
 
 def test_what_has_no_element_and_yet_the_same_outputs_is_undecided():
@@ -66,10 +68,81 @@ def test_what_has_no_element_and_yet_the_same_outputs_is_undecided():
         bool(answer)
 
 
-def test_networks_of_other_shapes_are_not_the_same():
+def test_networks_of_other_shapes_differ_where_their_outputs_do():
     one, other = (nn.Sequential(nn.Linear(3, n), nn.GELU(), nn.Linear(n, 2)).eval() for n in (4, 5))
-    answer = same_network(one, other, torch.zeros(2, 3))
-    assert answer.same is False and "'0.weight' has the shape (4, 3) in the first, (5, 3)" in answer.reason
+    answer = same_network(one, other, torch.ones(2, 3))
+    assert answer.same is False and answer.reason.startswith("outputs differ by"), answer.reason
+    assert "'0.weight' with the shape (4, 3)" in answer.reason and "shape (5, 3)" in answer.reason
+
+
+def test_networks_with_outputs_of_other_shapes_are_not_the_same():
+    one, other = (nn.Sequential(nn.Linear(3, 4), nn.GELU(), nn.Linear(4, n)).eval() for n in (2, 5))
+    answer = same_network(one, other, torch.ones(2, 3))
+    assert answer[:2] == (False, "outputs have the shape (2, 2) in the first, (2, 5) in the second")
+
+
+def with_dropout(net: nn.Sequential) -> nn.Module:
+    return nn.Sequential(*net[:2], nn.Dropout(), *net[2:])
+
+
+def with_a_dead_unit(net: nn.Sequential) -> nn.Module:
+    other = copy.deepcopy(net)
+    other[0].weight, other[0].bias = (nn.Parameter(torch.cat([x, 0 * x[:1]])) for x in net[0].parameters())
+    other[2].weight = nn.Parameter(torch.cat([net[2].weight, net[2].weight[:, :1]], 1))
+    return other
+
+
+def with_folded_norm(net: nn.Sequential) -> nn.Module:
+    return nn.Sequential(torch.nn.utils.fusion.fuse_linear_bn_eval(net[0], net[1]), *net[2:])
+
+
+def with_weight_norm(net: nn.Sequential) -> nn.Module:
+    other = copy.deepcopy(net)
+    nn.utils.parametrizations.weight_norm(other[2])
+    return other
+
+
+@pytest.mark.parametrize(
+    ("change", "same", "reason"),
+    [
+        (with_dropout, True, "the element moves the second to the first"),
+        (with_a_dead_unit, None, "'0.weight' with the shape (5, 3)"),
+        (with_folded_norm, None, "'1.running_mean' with the shape (4,)"),
+        (with_weight_norm, None, "'2.parametrizations.weight.original0'"),
+    ],
+)
+def test_equal_outputs_of_networks_whose_names_or_shapes_differ_are_never_a_no(change, same, reason):
+    net = perceptron(nn.ReLU(), nn.ReLU())
+    if change is with_folded_norm:
+        net = nn.Sequential(net[0], nn.BatchNorm1d(4), *net[1:])
+        net(torch.randn(50, 3))
+    x, other = torch.randn(50, 3, generator=generator(0)), change(net.eval()).eval()
+    assert relative_error(other(x), net(x)) < 1e-5
+    for answer in (same_network(net, other, x), same_network(other, net, x)):
+        assert answer.same is same and reason in answer.reason, answer.reason
+
+
+def test_a_network_moved_and_renamed_is_matched_in_the_order_of_the_run():
+    net = convolutional(0)
+    space = find_symmetries(net, INPUTS[:2])
+    element = space.sample(generator(1))
+    other = with_dropout(space.act(net, element)).eval()
+    answer = same_network(net, other, INPUTS)
+    assert answer.same, answer.reason
+    found = space.compose(answer.element, element)  # of the second as the first is named
+    assert all(torch.equal(move.order, space.identity()[name].order) for name, move in found.items())
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_networks_of_16_bits_agree_to_their_rounding(dtype):
+    net, x = perceptron(nn.ReLU(), nn.ReLU()).to(dtype), torch.randn(50, 3, generator=generator(0)).to(dtype)
+    space = find_symmetries(net, x)
+    for seed in range(3):
+        moved = space.act(net, space.sample(generator(seed)))
+        assert equivalent(net, moved, x) and same_network(net, moved, x).same
+    with torch.no_grad():
+        moved[2].weight[1] *= -1
+    assert not equivalent(net, moved, x) and same_network(net, moved, x).same is False
 
 
 def test_shallow_networks_are_one_function_at_any_width_or_differ_at_an_input_that_is_named():

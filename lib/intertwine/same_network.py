@@ -1,15 +1,20 @@
 """Are two checkpoints one network up to its symmetries?"""
 
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from torch import nn
 
 from intertwine.shallow import ShallowReLU, Symmetry, same_function
-from intertwine.weightspace import WeightSpace, equivalent, find_symmetries, match, relative_error
+from intertwine.weightspace import WeightSpace, find_symmetries, match, relative_error
 from intertwine.weightspace.act.action import State
 from intertwine.weightspace.act.space import Element
+from intertwine.weightspace.act.weights import with_state
 from intertwine.weightspace.trace.given import eager
-from intertwine.weightspace.trace.trace import Outputs
+from intertwine.weightspace.trace.run import Run
+from intertwine.weightspace.trace.trace import Outputs, trace
+from intertwine.weightspace.uses.equivalent import output_error
+from intertwine.weightspace.uses.rounding import tolerated
 
 
 class Sameness(NamedTuple):
@@ -17,8 +22,9 @@ class Sameness(NamedTuple):
 
     Attributes:
         same: True, False, or None where it is undecided.
-        element: where it is True, what moves the second network to the first. Of shallow networks it is their
-            `shallow.Symmetry`, which leads from the first to the second.
+        reason: in words; units are numbered as in the first network.
+        element: where it is True, what moves the second network to the first, under the names of the first.
+            Of shallow networks it is their `shallow.Symmetry`, which leads from the first to the second.
     """
 
     same: bool | None
@@ -30,7 +36,7 @@ class Sameness(NamedTuple):
 
 
 def same_network(
-    one: nn.Module, other: nn.Module, inputs: Any, *, outputs: Outputs = None, tolerance: float = 1e-4
+    one: nn.Module, other: nn.Module, inputs: Any, *, outputs: Outputs = None, tolerance: float | None = None
 ) -> Sameness:
     """Whether an element of the group moves one network to the other; else the first unit that differs.
 
@@ -53,16 +59,18 @@ def same_network(
         >>> same_network(net, moved, x).same
         False
 
-    It is True when `match` finds an element and outputs on these inputs agree, and False when they differ:
-    both are sure, up to the tolerance. Where outputs agree and no element is found it is None, for the
-    networks may still differ on other inputs, or be one network in a way that `match` does not find. ReLU
-    networks with one hidden layer, of any widths, are compared as functions instead, on all inputs:
-    `shallow.same_function`.
+    It is False only where outputs differ on these inputs, and True where they agree and `match` finds an
+    element. Where outputs agree and no element is found it is None, for the networks may still differ on
+    other inputs, or be one network in a way that `match` does not find, as with one dead unit more, a batch
+    norm folded, or a weight norm in one of them. Where names differ, as with a dropout in between, tensors
+    are matched in the order in which the runs meet them. ReLU networks with one hidden layer, of any widths,
+    are compared as functions instead, on all inputs: `shallow.same_function`.
 
     Args:
         one, other: in evaluation mode.
-        inputs, outputs: as `find_symmetries` takes them; some dozens of inputs tell functions apart.
-        tolerance: of relative errors of outputs and weights; 1e-4 leaves room for float32.
+        inputs, outputs: as `find_symmetries` takes them; some dozens of inputs tell functions apart, and a
+            difference that shows on none of them, as of ReLU and ReLU6 on small ones, is not seen.
+        tolerance: of relative errors of outputs and weights; by default that of `equivalent`.
 
     Returns:
         `same`, the `reason` in words, and the `element` that moves the second network to the first.
@@ -73,21 +81,57 @@ def same_network(
     one, other = eager(one), eager(other)
     if (shallow := _shallow(one, other)) is not None:
         return shallow
-    shapes = [{name: tuple(x.shape) for name, x in model.state_dict().items()} for model in (one, other)]
-    for name in [*shapes[0], *shapes[1]]:
-        if (first := shapes[0].get(name, "none")) != (second := shapes[1].get(name, "none")):
-            return Sameness(False, f"'{name}' has the shape {first} in the first, {second} in the second")
+    tolerance = tolerated(one, other) if tolerance is None else tolerance
+    before, after = (trace(model, inputs, outputs) for model in (one, other))
+    sizes = [[run.shapes[k] for k in run.outputs] for run in (before, after)]
+    if sizes[0] != sizes[1]:
+        first, second = (", ".join(map(str, each)) for each in sizes)
+        return Sameness(False, f"outputs have the shape {first} in the first, {second} in the second")
+    error = output_error(before, after)
+    named = other if _shapes(one) == _shapes(other) else _in_order(before, after, one)
+    del before, after  # which hold all activations
+    if isinstance(named, str):
+        found, apart = None, named
+    else:
+        found, apart = _matched(one, named, inputs, outputs, tolerance)
+    if not error <= tolerance:
+        apart = apart or "once matched, their weights agree"
+        return Sameness(False, f"outputs differ by {error:.2g}; {apart}")
+    if apart:
+        return Sameness(None, f"outputs agree on these inputs, but {apart}")
+    return Sameness(True, "the element moves the second to the first", found)
+
+
+def _matched(
+    one: nn.Module, other: nn.Module, inputs: Any, outputs: Outputs, tolerance: float
+) -> tuple[Element, str]:
+    """The element that brings the second closest to the first, and what then still differs, if anything."""
     space = find_symmetries(one, inputs, outputs=outputs)
     found = match(space, one, other)
     unit = _first_unit(space, space.state(one), space.state(found.model), tolerance)
-    function = equivalent(one, other, inputs, outputs=outputs, tolerance=tolerance)
-    if unit is None and function.equal:
-        return Sameness(True, "the element moves the second to the first", found.element)
-    apart = f"once matched, they first differ in {unit}" if unit else "once matched, their weights agree"
-    if not function.equal:
-        return Sameness(False, f"outputs differ by {function.error:.2g}; {apart}")
     left = f", and match leaves open {', '.join(found.undetermined)}" if found.undetermined else ""
-    return Sameness(None, f"outputs agree on these inputs, but {apart}{left}")
+    # the second is in the order of the first by now
+    return found.element, unit and f"once matched, they first differ in {unit} of the first network{left}"
+
+
+def _shapes(model: nn.Module) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(x.shape) for name, x in model.state_dict().items()}
+
+
+def _in_order(before: Run, after: Run, one: nn.Module) -> nn.Module | str:
+    """The first with the tensors of the second, in the order of the runs; or where their shapes differ."""
+    firsts, seconds = (
+        dict.fromkeys(ref.index for call in run.calls for ref in call.refs if ref.index in run.names)
+        for run in (before, after)
+    )
+    for k, m in zip_longest(firsts, seconds):
+        first, second = (
+            "no tensor" if at is None else f"'{run.names[at]}' with the shape {run.shapes[at]}"
+            for run, at in ((before, k), (after, m))
+        )
+        if None in (k, m) or before.shapes[k] != after.shapes[m]:
+            return f"in the order of the run, the first has {first} where the second has {second}"
+    return with_state(before, one, {k: after.values[m] for k, m in zip(firsts, seconds, strict=True)})
 
 
 def _shallow(one: nn.Module, other: nn.Module) -> Sameness | None:
@@ -107,12 +151,12 @@ def _shallow(one: nn.Module, other: nn.Module) -> Sameness | None:
     return Sameness(answer.equal, reason, answer.symmetry)
 
 
-def _first_unit(space: WeightSpace, one: State, other: State, tolerance: float) -> str | None:
-    """The first tensor, and in it the first row, in which two states differ."""
+def _first_unit(space: WeightSpace, one: State, other: State, tolerance: float) -> str:
+    """The first tensor, and in it the first row, in which two states differ; "" if they agree."""
     for k, x in one.items():
         numbers = x.is_floating_point() or x.is_complex()
         if numbers and relative_error(other[k], x) > tolerance:
             rows = (other[k] - x).reshape(len(x) if x.ndim else 1, -1).abs().amax(1)
             unit = (rows > tolerance * (x.abs().max() or 1)).nonzero()[0].item()
             return f"unit {unit} of '{space.inference.run.names[k]}'"
-    return None
+    return ""

@@ -5,7 +5,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from intertwine.weightspace.trace.run import Run
 from intertwine.weightspace.trace.trace import Outputs, trace
+from intertwine.weightspace.uses.rounding import tolerated
 from intertwine.weightspace.uses.verify import relative_error
 
 
@@ -26,7 +28,12 @@ class Equivalence(NamedTuple):
 
 
 def equivalent(
-    before: nn.Module, after: nn.Module, inputs: Any, *, outputs: Outputs = None, tolerance: float = 1e-4
+    before: nn.Module,
+    after: nn.Module,
+    inputs: Any,
+    *,
+    outputs: Outputs = None,
+    tolerance: float | None = None,
 ) -> Equivalence:
     """Whether two networks have the same outputs; else the first module that broke.
 
@@ -45,7 +52,8 @@ def equivalent(
     Args:
         before, after: in evaluation mode, with modules of the same names.
         inputs, outputs: as `find_symmetries` takes them.
-        tolerance: of relative errors; 1e-4 leaves room for float32.
+        tolerance: of relative errors. By default 1e-4, which leaves room for float32, and for weights of 16
+            bits ε^(2/3), ε the rounding unit of their dtype: 0.04 in bfloat16, 0.01 in float16.
 
     Returns:
         Whether they agree, the `error`, and the `module` where they begin to differ.
@@ -53,10 +61,9 @@ def equivalent(
     See Also:
         `verify` compares representations of a model and of the same model moved.
     """
+    tolerance = tolerated(before, after) if tolerance is None else tolerance
     one, other = (trace(each, inputs, outputs) for each in (before, after))
-    pairs = [(one.values[k], other.values[m]) for k, m in zip(one.outputs, other.outputs, strict=False)]
-    errors = [relative_error(y, x) for x, y in pairs if x.shape == y.shape]
-    error = max(errors) if len(errors) == len(one.outputs) == len(other.outputs) else float("inf")
+    error = output_error(one, other)
     if error <= tolerance:
         return Equivalence(True, error, "")
     both = [name for name in one.modules if name in other.modules]
@@ -65,6 +72,13 @@ def equivalent(
         if not _linear(one.values[k], other.values[m], tolerance):
             return Equivalence(False, error, name)
     return Equivalence(False, error, max(last, key=lambda name: last[name][0], default=""))
+
+
+def output_error(before: Run, after: Run) -> float:
+    """The largest difference of outputs, relative to their largest value; infinite for other shapes."""
+    pairs = [(before.values[k], after.values[m]) for k, m in zip(before.outputs, after.outputs, strict=False)]
+    errors = [relative_error(y, x) for x, y in pairs if x.shape == y.shape]
+    return max(errors) if len(errors) == len(before.outputs) == len(after.outputs) else float("inf")
 
 
 def _linear(x: Tensor, y: Tensor, tolerance: float) -> bool:
