@@ -15,6 +15,7 @@ from intertwine.weightspace.rules.axes import single
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move, dual
 from intertwine.weightspace.trace.trace import trace
+from intertwine.weightspace.uses.rounding import unit
 from intertwine.weightspace.uses.rows import Rows, joined, places, rows, sides, split, wider
 from intertwine.weightspace.uses.sweep import normal_scalars, solved, sweep
 
@@ -76,7 +77,7 @@ def match(
         return _assigned(hidden, look(hidden), given.get(hidden.index))
 
     # an order needs no more precision than the weights have, a length is a mean; matrices are fitted in more
-    moves, undetermined = sweep(space, [target, state], step, blocks_first=True, exact=False)
+    moves, undetermined = sweep(space, [target, state], step, blocks_first=True, exact=False, sums=False)
     total = space.element(moves)
     moved = space.act(model2, total)
     state = space.folded_state(moved)
@@ -107,7 +108,7 @@ def _differ(x: Tensor, y: Tensor) -> bool:
     for a, b in zip(x.flatten().split(ROOM), y.flatten().split(ROOM), strict=True):
         apart += float((a.double() - b.double()).square().sum())
         length += float(b.double().square().sum())
-    return apart > 1e-10 * length
+    return apart > max(1e-10, unit([x, y]) ** 2) * length
 
 
 def _fitted(group: MatrixGroup, side: list[Rows]) -> Float[Tensor, "b n n"]:

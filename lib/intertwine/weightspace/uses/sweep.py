@@ -16,7 +16,8 @@ from intertwine.weightspace.rules.axes import Unit
 from intertwine.weightspace.solve.equations import solutions
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move
-from intertwine.weightspace.uses.rows import Models, Place, Rows, places, rank, rows, wider
+from intertwine.weightspace.uses.rounding import unit
+from intertwine.weightspace.uses.rows import Models, Place, Rows, places, rows, span, wider
 
 Step = Callable[[HiddenSpace, Callable[[HiddenSpace], list[Rows]]], Move]
 
@@ -28,6 +29,7 @@ def sweep(
     *,
     blocks_first: bool = False,
     exact: bool = True,
+    sums: bool = True,
 ) -> tuple[dict[int, Move], set[int]]:
     """The moves of the last of these models by `step`, space by space, as soon as other axes are done.
 
@@ -36,13 +38,15 @@ def sweep(
     First come spaces that their weights determine, then scalars with any weights and orders with more than
     one number of each unit, then those with weights whose other units have no scalars, which are summed, and
     last the rest. Blocks come after the units within them, or before. Where that need not be `exact`, lengths
-    and sums of weights are those of weights that matrices moved in their own precision.
+    and sums of weights are those of weights that matrices moved in their own precision. `sums` says whether
+    these alone decide on orders and signs.
     """
     solution = space.solution
     total = {hidden.index: hidden.identity() for hidden in space.spaces if hidden.space.pinned}
     where = {hidden.index: [*places(solution, hidden, states[0])] for hidden in space.spaces}
     loose = {h.index for h in space.spaces if h.permuted and not h.logs + h.signs}
     unsettled: set[int] = set()
+    rounding, condition = unit(states[-1].values()), dict[int, float]()
 
     def known(hidden: HiddenSpace, level: int) -> list[Place]:
         free = loose if level >= 2 else set()
@@ -87,7 +91,14 @@ def sweep(
         if blocks_first and within:
             return any(spans(h, level) and known(h, level) and trusted(h, level) for h in within)
         before = {hidden.base, solution.centers.get(hidden.index), *(h.index for h in within)}
-        return before.isdisjoint(unsettled) and trusted(hidden, level) and decided(hidden, seen(hidden))
+        if not before.isdisjoint(unsettled) or not trusted(hidden, level):
+            return False
+        # what matrices have mixed is known as far as the weights that decided on these matrices
+        met = {solution.centers.get(k, k) for each in known(hidden, level) for k in each.others}
+        worst = max((condition.get(k, 1.0) for k in met if k is not None), default=1.0)
+        if hidden.matrices is not None:
+            condition[hidden.index] = worst * span(wider(hidden, seen(hidden))[1]).condition
+        return decided(hidden, seen(hidden), max(4 * rounding, 1e-12) * worst, sums=sums)
 
     def trusted(hidden: HiddenSpace, level: int) -> bool:
         return all(each.others.isdisjoint(unsettled) for each in known(hidden, level))
@@ -121,18 +132,39 @@ def determined(hidden: HiddenSpace, found: list[Place]) -> bool:
     return any(each.width > 1 for each in found) and all(None not in row for row in logs + signs)
 
 
-def decided(hidden: HiddenSpace, found: list[Rows]) -> bool:
-    """Whether these weights of the last model, with their zeros and equal rows, leave one element only."""
+def decided(hidden: HiddenSpace, found: list[Rows], tolerance: float, *, sums: bool) -> bool:
+    """Whether these weights of the last model, with their zeros and equal rows, leave one element only.
+
+    Rows of weights are known up to this share of their lengths.
+    """
     if hidden.matrices is not None:
-        return hidden.matrices.determined(rank(wider(hidden, found)[1]))
+        return hidden.matrices.determined(span(wider(hidden, found)[1]).rank)
     lively = [r.factor for r in found if (r.sizes[-1] > 0).all()]
     logs = solutions([hidden.powers(factor, 0) for factor in lively], hidden.logs)
-    signs = solutions([hidden.powers(factor, 1) for factor in lively], hidden.signs, 2)
-    if any(None in row for row in logs + signs):
+    sure = [r.sums[-1].abs() > tolerance * r.sizes[-1] if sums else r.sizes[-1] > 0 for r in found]
+    signs = solutions([hidden.powers(r.factor, 1) for r in found], hidden.signs, 2)
+    if any(None in row for row in logs) or any(i is None or not sure[i].all() for row in signs for i in row):
         return False
-    keys = normal_scalars(hidden, found)[2].sort(1).values
-    gaps = keys.diff(dim=1)
-    return not hidden.permuted or bool((gaps > 1e-12 * keys.abs().amax(1, keepdim=True)).all())
+    return not hidden.permuted or not _tied(hidden, found, tolerance, sums=sums)
+
+
+def _tied(hidden: HiddenSpace, found: list[Rows], tolerance: float, *, sums: bool) -> bool:
+    """Whether rounding could exchange two units: by sums of their rows, or since the rows are alike."""
+    log, sign, keys = normal_scalars(hidden, found)
+    move = hidden.identity()._replace(log=log, sign=sign)
+    scalars = [hidden.scalars(move, r.factor) for r in found]
+    sizes = sum((s.abs() * r.sizes[-1] for s, r in zip(scalars, found, strict=True)), torch.zeros(1))
+    keys, order = keys.sort(1)
+    sizes = sizes.gather(1, order).unfold(1, 2, 1).mean(2)
+    block, at = (keys.diff(dim=1) <= tolerance * sizes).nonzero(as_tuple=True)
+    if sums or not len(at):
+        return len(at) > 0
+    pair, apart = [order[block, at + k] for k in (0, 1)], torch.zeros(len(at))
+    for s, r in zip(scalars, found, strict=True):
+        x = r.entries(-1)
+        one, other = (s[block, k, None] * x[block, k].double() for k in pair)
+        apart = apart + (one - other).square().sum(1)
+    return bool((apart.sqrt() <= tolerance * sizes[block, at]).any())
 
 
 def normal_scalars(
