@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from intertwine.groups import (
+    CentredOrthogonal,
     ComplexDiagonal,
     GeneralLinear,
     GReLU,
@@ -341,3 +342,23 @@ def test_procrustes_recovers_a_matrix_but_for_the_sign_of_one_direction(n, colum
         torch.testing.assert_close(found @ W, Q @ W)
     else:
         torch.testing.assert_close(found, torch.eye(n, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("kind", [GeneralLinear, Orthogonal, CentredOrthogonal, StabilizerOfOnes])
+def test_rows_that_are_dependent_but_for_rounding_leave_open_what_they_do_in_float64(kind, dtype):
+    draw = torch.Generator().manual_seed(0)
+    W = generic(5, 2, draw) @ generic(2, 9, draw)
+    precise = [kind(5).sample(draw, scale=0.1) @ W for _ in range(2)]
+    rounded = [x.to(dtype) for x in precise]
+    for verb, count in ((kind(5).normal, 1), (kind(5).best, 2)):
+        one, other = verb(*rounded[:count]).double(), verb(*precise[:count])
+        assert torch.allclose(one, other, atol=4 * torch.finfo(dtype).eps)
+
+
+def test_a_scalar_is_an_element_up_to_the_rounding_of_its_dtype():
+    group = ScalarGroup("discrete", generator=23.140692632779267)
+    for dtype in (torch.float64, torch.float32, torch.bfloat16):
+        powers = (group.generator ** torch.arange(-3, 4, dtype=torch.float64)).to(dtype)
+        assert group.contains(powers) and not group.contains(powers * 1.2)
+    assert group.contains(group.generator**2) and not group.contains(group.generator**2 * (1 + 1e-6))

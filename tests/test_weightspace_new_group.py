@@ -53,11 +53,11 @@ class Circulant(MatrixGroup):
         column = torch.stack([M[:, k].roll(-k) for k in range(self.n)]).mean(0)
         return self._of(torch.fft.fft(column))
 
-    def _best(self, X, Y):
+    def _best(self, X, Y, rounding):
         x, y = torch.fft.fft(X, dim=0), torch.fft.fft(Y, dim=0)
         return self._of((x * y.conj()).sum(1) / y.norm(dim=1).square())
 
-    def _normal(self, W):
+    def _normal(self, W, rounding):
         return self._of(1 / torch.fft.fft((W @ generic(W.shape[1], 1))[:, 0]))
 
 

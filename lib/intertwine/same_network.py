@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from torch import nn
 
+from intertwine.rounding import tolerated
 from intertwine.shallow import ShallowReLU, Symmetry, same_function
 from intertwine.weightspace import WeightSpace, find_symmetries, match, relative_error
 from intertwine.weightspace.act.action import State
@@ -14,7 +15,6 @@ from intertwine.weightspace.trace.given import eager
 from intertwine.weightspace.trace.run import Run
 from intertwine.weightspace.trace.trace import Outputs, trace
 from intertwine.weightspace.uses.equivalent import output_error
-from intertwine.weightspace.uses.rounding import tolerated
 
 
 class Sameness(NamedTuple):

@@ -13,6 +13,7 @@ from torch import Tensor
 from intertwine.groups.activations import Activation
 from intertwine.groups.probe import Probe
 from intertwine.groups.scalar import TRIVIAL, ScalarGroup
+from intertwine.rounding import unit
 
 
 @dataclass(frozen=True)
@@ -96,12 +97,14 @@ class MatrixGroup(ABC):
         """Whether A is known from W and AW, where W is a matrix of so many columns in general position."""
 
     @abstractmethod
-    def _best(self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
-        """`best` for checked float64 matrices."""
+    def _best(
+        self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"], rounding: float
+    ) -> Float[Tensor, "n n"]:
+        """`best` for checked float64 matrices, known up to this relative rounding."""
 
     @abstractmethod
-    def _normal(self, W: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
-        """`normal` for a checked float64 matrix."""
+    def _normal(self, W: Float[Tensor, "n k"], rounding: float) -> Float[Tensor, "n n"]:
+        """`normal` for a checked float64 matrix, known up to this relative rounding."""
 
     @abstractmethod
     def _contains(self, A: Float[Tensor, "n n"], tol: float) -> bool:
@@ -147,7 +150,9 @@ class MatrixGroup(ABC):
             )
         return nearest
 
-    def best(self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+    def best(
+        self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"], *, rounding: float | None = None
+    ) -> Float[Tensor, "n n"]:
         """The element A for which AY is nearest to X in the Frobenius norm.
 
         Example:
@@ -158,11 +163,13 @@ class MatrixGroup(ABC):
                     [ 1.,  0.]])
 
         Where X and Y leave more than the sign of one direction open, the identity matrix, and of a monomial
-        group scalars of 1; where they leave a sign open, that which is nearer to it.
+        group scalars of 1; where they leave a sign open, that which is nearer to it. `rounding` is how well
+        entries are known, relative: by default the rounding unit of their dtype.
         """
-        return self._best(self._rows(X), self._rows(Y)).to(X)
+        rounding = unit([X, Y]) if rounding is None else rounding
+        return self._best(self._rows(X), self._rows(Y), rounding).to(X)
 
-    def normal(self, W: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+    def normal(self, W: Float[Tensor, "n k"], *, rounding: float | None = None) -> Float[Tensor, "n n"]:
         """The element A for which AW is the representative of all matrices that elements make of W.
 
         Example:
@@ -174,8 +181,9 @@ class MatrixGroup(ABC):
             True
 
         The identity matrix where W does not determine an element; of a monomial group, scalars of 1 there.
+        `rounding` as in `best`.
         """
-        return self._normal(self._rows(W)).to(W)
+        return self._normal(self._rows(W), unit([W]) if rounding is None else rounding).to(W)
 
     def inverse(self, A: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
         """The inverse of an element A, an element again.

@@ -43,20 +43,23 @@ class CentredOrthogonal(MatrixGroup):
     def determined(self, width: int) -> bool:
         return width >= self.n - 1
 
-    def _best(self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
-        return self._apart(Orthogonal._best, X, Y)
+    def _best(
+        self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"], rounding: float
+    ) -> Float[Tensor, "n n"]:
+        return self._apart(Orthogonal._best, rounding, X, Y)
 
-    def _normal(self, W: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
-        return self._apart(Orthogonal._normal, W)
+    def _normal(self, W: Float[Tensor, "n k"], rounding: float) -> Float[Tensor, "n n"]:
+        return self._apart(Orthogonal._normal, rounding, W)
 
     def _apart(
-        self, solve: Callable[..., Float[Tensor, "m m"]], *Ws: Float[Tensor, "n k"]
+        self, solve: Callable[..., Float[Tensor, "m m"]], rounding: float, *Ws: Float[Tensor, "n k"]
     ) -> Float[Tensor, "n n"]:
         """An orthogonal matrix of the line of ones, and one of its complement."""
         basis = mean_basis(self.n)
         # in this basis an element is ±1 on the mean and orthogonal on its complement
         parts = [slice(1), slice(1, None)][: self.n]
-        blocks = [solve(Orthogonal(len(basis[part])), *((basis.T @ W)[part] for W in Ws)) for part in parts]
+        moved = [basis.T @ W for W in Ws]
+        blocks = [solve(Orthogonal(len(basis[k])), *(W[k] for W in moved), rounding) for k in parts]
         return basis @ torch.block_diag(*blocks) @ basis.T
 
     def sample(self, generator: torch.Generator, *, scale: float = 1.0) -> Float[Tensor, "n n"]:

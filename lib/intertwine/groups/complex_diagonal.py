@@ -65,13 +65,15 @@ class ComplexDiagonal(MatrixGroup):
     def determined(self, width: int) -> bool:
         return width >= 1
 
-    def _best(self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+    def _best(
+        self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"], rounding: float
+    ) -> Float[Tensor, "n n"]:
         """Least squares of one complex number for each pair."""
         x, y = self.pairs(X), self.pairs(Y)
         z = (x * y.conj()).sum(1) / y.norm(dim=1).square()
         return self.matrix(torch.where(z.isfinite() & (z != 0), z, 1))
 
-    def _normal(self, W: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+    def _normal(self, W: Float[Tensor, "n k"], rounding: float) -> Float[Tensor, "n n"]:
         """Pairs get length 1, and sums with fixed numbers become positive."""
         w = self.pairs(W)
         z = (w @ generic(W.shape[1], 1).to(w))[:, 0].sgn().conj() / w.norm(dim=1)

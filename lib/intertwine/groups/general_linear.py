@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.groups.base import MatrixGroup
-from intertwine.groups.orthonormal import haar, triangular
+from intertwine.groups.orthonormal import haar, rank, triangular
 from intertwine.groups.scalar import NONZERO, POSITIVE, ScalarGroup
 
 
@@ -34,17 +34,19 @@ class GeneralLinear(MatrixGroup):
     def determined(self, width: int) -> bool:
         return width >= self.n
 
-    def _best(self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+    def _best(
+        self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"], rounding: float
+    ) -> Float[Tensor, "n n"]:
         """Least squares."""
-        A, _, rank, _ = torch.linalg.lstsq(Y.T, X.T)
-        full = rank == self.n == torch.linalg.matrix_rank(A)
+        A = torch.linalg.lstsq(Y.T, X.T).solution
+        full = self.n == rank(Y, rounding) == rank(A, rounding)
         return A.T if full else torch.eye(self.n, dtype=X.dtype)
 
-    def _normal(self, W: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+    def _normal(self, W: Float[Tensor, "n k"], rounding: float) -> Float[Tensor, "n n"]:
         """Rows become orthonormal, and then as for O(n)."""
         # W = RᵀQᵀ: R⁻ᵀ makes the rows orthonormal, and a rotation fixes what is left
         Q, R = torch.linalg.qr(W.T)
-        if triangular(W) is None or (turn := triangular(Q.T)) is None:
+        if triangular(W, rounding) is None or (turn := triangular(Q.T, rounding)) is None:
             return torch.eye(self.n, dtype=W.dtype)
         return turn @ torch.linalg.inv(R).T
 

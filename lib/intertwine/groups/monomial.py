@@ -46,7 +46,9 @@ class Monomial(MatrixGroup):
     def determined(self, width: int) -> bool:
         return width > self.scalars.continuous or self.n == 1  # one column has rows of one direction
 
-    def _best(self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+    def _best(
+        self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"], rounding: float
+    ) -> Float[Tensor, "n n"]:
         """The assignment of rows with the least squares, each pair with its best scalar."""
         from scipy.optimize import linear_sum_assignment  # slow to import
 
@@ -57,7 +59,7 @@ class Monomial(MatrixGroup):
         scalars = best[torch.arange(self.n), columns]
         return _matrix(columns, torch.where(scalars == 0, 1.0, scalars))
 
-    def _normal(self, W: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+    def _normal(self, W: Float[Tensor, "n k"], rounding: float) -> Float[Tensor, "n n"]:
         """A generic sum of each row gets size 1, and is positive, as far as scalars do it; another sorts."""
         # sums along two generic directions: the scalars come from the first, the order from the second
         sums = W @ generic(W.shape[1], 2)

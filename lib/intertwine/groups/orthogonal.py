@@ -37,10 +37,13 @@ class Orthogonal(MatrixGroup):
     def determined(self, width: int) -> bool:
         return width >= self.n
 
-    def _best(self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+    def _best(
+        self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"], rounding: float
+    ) -> Float[Tensor, "n n"]:
         """Procrustes."""
         U, S, Vh = torch.linalg.svd(X @ Y.T)
-        known = int((1e-13 * self.n * S[:1] < S).sum())
+        # of products, whose rounding is that of sums in float64, or of both factors
+        known = int((max(1e-13 * self.n, (4 * rounding) ** 2) * S[:1] < S).sum())
         if known < self.n - 1:
             return torch.eye(self.n, dtype=X.dtype)
         # X and Y leave the sign of the last direction open: that which is nearer to the identity
@@ -48,9 +51,9 @@ class Orthogonal(MatrixGroup):
             Vh[-1] *= -1
         return U @ Vh
 
-    def _normal(self, W: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+    def _normal(self, W: Float[Tensor, "n k"], rounding: float) -> Float[Tensor, "n n"]:
         """Products with a fixed matrix become triangular."""
-        found = triangular(W)
+        found = triangular(W, rounding)
         return torch.eye(self.n, dtype=W.dtype) if found is None else found
 
     def sample(self, generator: torch.Generator, *, scale: float = 1.0) -> Float[Tensor, "n n"]:

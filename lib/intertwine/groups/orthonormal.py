@@ -19,15 +19,24 @@ def generic(k: int, n: int) -> Float[Tensor, "k n"]:
     return torch.randn(k, n, generator=torch.Generator().manual_seed(k), dtype=torch.float64)
 
 
-def triangular(W: Float[Tensor, "n k"]) -> Float[Tensor, "n n"] | None:
+def rank(W: Float[Tensor, "n k"], rounding: float) -> int:
+    """The rank of a float64 matrix whose entries are known up to this relative rounding."""
+    least = max(4 * rounding, torch.finfo(W.dtype).eps * max(W.shape))
+    return int(torch.linalg.matrix_rank(W, rtol=least))
+
+
+def triangular(W: Float[Tensor, "n k"], rounding: float) -> Float[Tensor, "n n"] | None:
     """The orthogonal Q for which QW, times fixed numbers, is triangular; None if rows of W are dependent.
 
-    The diagonal is positive, so that W and UW, U orthogonal, have one QW.
+    The diagonal is positive, so that W and UW, U orthogonal, have one QW. Dependent means up to this relative
+    rounding of entries.
     """
     n, k = W.shape
     Q, R = torch.linalg.qr(W @ generic(k, n))
     sizes = R.diagonal().abs()
-    return None if k < n or sizes.min() <= 1e-9 * sizes.max() else (Q * R.diagonal().sign()).T
+    if k < n or sizes.min() <= max(1e-9, 2 * rounding) * sizes.max():
+        return None
+    return (Q * R.diagonal().sign()).T
 
 
 def mean_basis(n: int) -> Float[Tensor, "n n"]:

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.checks import check_generator
+from intertwine.rounding import unit
 
 ScalarKind = Literal["trivial", "signs", "positive", "nonzero", "discrete", "linear", "affine", "constant"]
 
@@ -92,8 +93,13 @@ class ScalarGroup:
         elements = torch.cat([torch.zeros_like(a)[None], elements])
         return elements.gather(0, (elements - a).abs().argmin(0, keepdim=True))[0]
 
-    def contains(self, a: float | int | Float[Tensor, "..."], *, tol: float = 1e-9) -> bool:
-        """Whether a, or every entry of a, is an element up to a relative error of `tol`."""
+    def contains(self, a: float | int | Float[Tensor, "..."], *, tol: float | None = None) -> bool:
+        """Whether a, or every entry of a, is an element up to a relative error of `tol`.
+
+        By default that is 1e-9, and of entries in less than float64 ε^(2/3), ε their rounding unit.
+        """
+        if tol is None:
+            tol = max(1e-9, unit([a] if isinstance(a, Tensor) else []) ** (2 / 3))
         a = torch.as_tensor(a, dtype=torch.float64)
         near = self.nearest(a)
         return bool(((near != 0) & near.isfinite() & ((near - a).abs() <= tol * a.abs())).all())

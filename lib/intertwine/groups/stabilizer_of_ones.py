@@ -9,7 +9,7 @@ from torch import Tensor
 from intertwine.checks import check_generator
 from intertwine.groups.base import MatrixGroup
 from intertwine.groups.general_linear import GeneralLinear
-from intertwine.groups.orthonormal import mean_basis
+from intertwine.groups.orthonormal import mean_basis, rank
 from intertwine.groups.scalar import TRIVIAL, ScalarGroup, gaussian
 
 
@@ -40,23 +40,25 @@ class StabilizerOfOnes(MatrixGroup):
     def determined(self, width: int) -> bool:
         return width >= self.n - 1
 
-    def _best(self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+    def _best(
+        self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"], rounding: float
+    ) -> Float[Tensor, "n n"]:
         """Least squares for r and B of [[1, r], [0, B]], in the basis that starts with 1/√n."""
         block, basis = torch.eye(self.n, dtype=X.dtype), mean_basis(self.n)
         X, Y = basis.T @ X, basis.T @ Y
-        if self.n > 1 and torch.linalg.matrix_rank(Y[1:]) == self.n - 1:
+        if self.n > 1 and rank(Y[1:], rounding) == self.n - 1:
             # in this basis elements are [[1, r], [0, B]]: first r, by least squares, then B
             block[:1, 1:] = torch.linalg.lstsq(Y[1:].T, (X[:1] - Y[:1]).T).solution.T
-            block[1:, 1:] = GeneralLinear(self.n - 1)._best(X[1:], Y[1:])
+            block[1:, 1:] = GeneralLinear(self.n - 1)._best(X[1:], Y[1:], rounding)
         return basis @ block @ basis.T
 
-    def _normal(self, W: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+    def _normal(self, W: Float[Tensor, "n k"], rounding: float) -> Float[Tensor, "n n"]:
         """The part across the mean is brought to its normal form, and taken out of the mean's row."""
         block, basis = torch.eye(self.n, dtype=W.dtype), mean_basis(self.n)
         W = basis.T @ W
-        if self.n > 1 and torch.linalg.matrix_rank(W[1:]) == self.n - 1:
+        if self.n > 1 and rank(W[1:], rounding) == self.n - 1:
             block[:1, 1:] = -torch.linalg.lstsq(W[1:].T, W[:1].T).solution.T
-            block[1:, 1:] = GeneralLinear(self.n - 1)._normal(W[1:])
+            block[1:, 1:] = GeneralLinear(self.n - 1)._normal(W[1:], rounding)
         return basis @ block @ basis.T
 
     def sample(self, generator: torch.Generator, *, scale: float = 1.0) -> Float[Tensor, "n n"]:

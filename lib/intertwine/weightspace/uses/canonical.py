@@ -56,7 +56,9 @@ def normal(hidden: HiddenSpace, look: Callable[[HiddenSpace], list[Rows]]) -> Mo
         vector, side = wider(hidden, found)
         wide = sum(each.width for each in side) > 4 * hidden.size
         W = _condensed(side, 2 * hidden.size) if wide else joined(side, 0).double()
-        return move._replace(mixed=dual(torch.stack([*map(hidden.matrices.normal, W)]), vector))
+        rounding = max(each.rounding for each in side)
+        elements = [hidden.matrices.normal(block, rounding=rounding) for block in W]
+        return move._replace(mixed=dual(torch.stack(elements), vector))
     log, sign, key = normal_scalars(hidden, found)
     move = move._replace(log=log, sign=sign)
     if not hidden.permuted:

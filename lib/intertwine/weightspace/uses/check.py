@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from intertwine.checks import check_evaluation_mode
+from intertwine.rounding import unit
 from intertwine.weightspace.act.action import State
 from intertwine.weightspace.act.space import Element, WeightSpace
 from intertwine.weightspace.solve.hidden import HiddenSpace
@@ -76,7 +77,7 @@ def _points(space: WeightSpace, model: nn.Module, inputs: Any) -> Iterator[Point
     if sum(x.numel() for x in state.values()) <= LARGE:
         for size in (1.0, 0.0):
             yield noisy(space, model, inputs, size)
-    tolerance = 30 * max((torch.finfo(x.dtype).eps for x in state.values() if _real(x)), default=0.0) ** 0.5
+    tolerance = 30 * unit(state.values()) ** 0.5
     corner = replaced(inputs, lambda x: x[..., :CORNER, :CORNER] if _real(x) and x.ndim == 4 else x)
     yield Point(model, corner, tolerance, False)
     yield Point(model, inputs, tolerance, True)

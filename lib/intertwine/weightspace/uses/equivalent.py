@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from intertwine.rounding import tolerated
 from intertwine.weightspace.trace.run import Run
 from intertwine.weightspace.trace.trace import Outputs, trace
-from intertwine.weightspace.uses.rounding import tolerated
 from intertwine.weightspace.uses.verify import relative_error
 
 

@@ -9,13 +9,13 @@ from torch import Tensor, nn
 
 from intertwine.alignment import assignment
 from intertwine.groups import MatrixGroup
+from intertwine.rounding import unit
 from intertwine.weightspace.act.action import ROOM, Action
 from intertwine.weightspace.act.space import Moved, WeightSpace
 from intertwine.weightspace.rules.axes import single
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move, dual
 from intertwine.weightspace.trace.trace import trace
-from intertwine.weightspace.uses.rounding import unit
 from intertwine.weightspace.uses.rows import Rows, joined, places, rows, sides, split, wider
 from intertwine.weightspace.uses.sweep import normal_scalars, solved, sweep
 
@@ -113,9 +113,10 @@ def _differ(x: Tensor, y: Tensor) -> bool:
 
 def _fitted(group: MatrixGroup, side: list[Rows]) -> Float[Tensor, "b n n"]:
     """The elements that bring these weights of model 2 closest to those of model 1, in each block."""
+    rounding = max(each.rounding for each in side)
     if not group.self_dual:
         X, Y = (joined(side, model, exact=True).double() for model in (0, 1))
-        return torch.stack([*map(group.best, X, Y)])
+        return torch.stack([group.best(x, y, rounding=rounding) for x, y in zip(X, Y, strict=True)])
     # ‖X − AY‖² depends on an orthogonal A by ⟨XYᵀ, A⟩ alone, as does ‖XYᵀ − A‖²
     product = sum(
         x.double() @ y.double().mT
@@ -123,7 +124,8 @@ def _fitted(group: MatrixGroup, side: list[Rows]) -> Float[Tensor, "b n n"]:
         for x, y in zip(*(split(each.entries(model, exact=True), 2) for model in (0, 1)), strict=True)
     )
     assert isinstance(product, Tensor)
-    return torch.stack([group.best(XY, torch.eye(group.n, dtype=XY.dtype)) for XY in product])
+    one = torch.eye(group.n, dtype=torch.float64)
+    return torch.stack([group.best(XY, one, rounding=rounding) for XY in product])
 
 
 Likeness = dict[frozenset[int], Float[Tensor, "b n n"]]
@@ -143,8 +145,9 @@ def by_weights(hidden: HiddenSpace, found: list[Rows]) -> Likeness:
         for each in group:
             inner: Tensor | float = 0.0
             for parts in zip(*(split(each.entries(model), 2) for model in (0, 1)), strict=True):
-                # single precision is enough for lengths near 1, and twice as fast
-                x, y = (_divided(z, n).float() for z, n in zip(parts, units, strict=True))
+                # rows of length 1 are told apart if they differ by √ε, ε of the weights' own precision
+                kind = torch.promote_types(*(z.dtype for z in parts))
+                x, y = (_divided(z, n).to(kind) for z, n in zip(parts, units, strict=True))
                 inner = inner + x @ y.mT
             assert isinstance(inner, Tensor)
             inner = inner.double().mul_(size if any(powers) else size**2)

@@ -10,10 +10,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.groups.orthonormal import generic
+from intertwine.rounding import unit
 from intertwine.weightspace.act.action import ROOM, Action, Piece, State, pieces
 from intertwine.weightspace.rules.axes import Unit
 from intertwine.weightspace.solve.hidden import HiddenSpace, Solution
-from intertwine.weightspace.uses.rounding import unit
 
 Models = Sequence[tuple[State, Action]]
 """Tensors of one or of two models, and how each is moved by now."""
@@ -68,6 +68,11 @@ class Rows:
         """In the precision of the weights, if that has 32 bits, or what matrices make of them in float64."""
         state, action = self.models[model]
         return self.place.entries(state, action, self.known, exact=exact or self.exact)
+
+    @property
+    def rounding(self) -> float:
+        """The rounding unit of the weights, before they were moved."""
+        return unit(state[self.place.number] for state, _ in self.models)
 
     @property
     def sizes(self) -> list[Float[Tensor, "b n"]]:
@@ -161,7 +166,7 @@ class Span(NamedTuple):
 def span(side: list[Rows]) -> Span:
     """That of the weights of the last model, up to their rounding."""
     gram: Tensor | float = 0.0
-    rounding = unit(each.models[-1][0][each.place.number] for each in side)
+    rounding = max(each.rounding for each in side)
     weights = (each.entries(-1) for each in side)
     for number, part in enumerate(part for x in weights for part in split(x, 2, 4 * x.shape[1])):
         x = part.double()
@@ -175,6 +180,6 @@ def span(side: list[Rows]) -> Span:
 def _span(gram: Float[Tensor, "b n n"], rounding: float) -> Span:
     sizes = torch.linalg.eigvalsh(gram)
     # of squared lengths: what float64 leaves of zeros in sums, or the rounding of the weights themselves
-    kept = sizes > max(1e-13 * gram.shape[1], rounding**2) * sizes[:, -1:]
+    kept = sizes > max(1e-13 * gram.shape[1], (4 * rounding) ** 2) * sizes[:, -1:]
     least = torch.where(kept, sizes, sizes[:, -1:]).amin(1)
     return Span(int(kept.sum(1).min()), float((sizes[:, -1] / least).nan_to_num(1.0).max().sqrt()))

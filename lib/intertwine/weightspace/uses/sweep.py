@@ -10,13 +10,13 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from intertwine.rounding import unit
 from intertwine.weightspace.act.action import Action, State
 from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.rules.axes import Unit
 from intertwine.weightspace.solve.equations import solutions
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move
-from intertwine.weightspace.uses.rounding import unit
 from intertwine.weightspace.uses.rows import Models, Place, Rows, places, rows, span, wider
 
 Step = Callable[[HiddenSpace, Callable[[HiddenSpace], list[Rows]]], Move]
