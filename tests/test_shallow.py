@@ -578,3 +578,15 @@ def test_the_difference_of_a_network_with_itself_needs_no_neuron(seed):
     p = ShallowReLU(rng.normal(size=(4, 3)), rng.normal(size=4), rng.normal(size=(3, 4)), np.zeros(3))
     small = shallow.compress(shallow.difference(p, p))
     assert (small.network.n, small.lower_bound, small.optimal) == (0, 0, True)
+
+
+@given(st.integers(0, 2**20))
+@settings(max_examples=10, deadline=None)
+def test_a_hidden_symmetry_is_found_in_a_module_of_float32_as_in_float64(seed):
+    rng = np.random.default_rng(seed)
+    W, V = rng.normal(size=(5, 3)), rng.uniform(0.5, 2, size=(1, 5))
+    W[2] = -(V[:, :2] @ W[:2]) / V[0, 2]
+    p = ShallowReLU(W, rng.normal(size=5), V, np.zeros(1))
+    for module in (p.to_module(), p.to_module().float()):
+        assert [*shallow.hidden_symmetries(module)] == [(0, 1, 2)]
+        assert shallow.is_generic(module).generic is False

@@ -71,7 +71,7 @@ def compress(p: ShallowReLU | nn.Module) -> Compression:
     for pairs in (0, 1):
         if bound == best.width or h + pairs < bound:
             continue
-        signs, complete = _one_pair(form) if pairs else _no_pair(form, hint)
+        signs, complete = _one_pair(form, p.rounding) if pairs else _no_pair(form, hint, p.rounding)
         if signs is not None:
             best = min(best, configuration(form, signs, tolerance), key=lambda each: each.width)
         if not complete:
@@ -84,14 +84,15 @@ def compress(p: ShallowReLU | nn.Module) -> Compression:
 Signs = Int[np.ndarray, " h"] | None
 
 
-def _no_pair(form: CanonicalForm, hint: Int[np.ndarray, " h"]) -> tuple[Signs, bool]:
+def _no_pair(form: CanonicalForm, hint: Int[np.ndarray, " h"], rounding: float) -> tuple[Signs, bool]:
     """Signs for which no linear part remains, and whether the search was complete."""
     # of more, only those of which the given network has neurons on both sides
     free = np.ones(len(hint), dtype=bool) if len(hint) <= MOST_VECTORS else hint == 0
     if free.sum() > MOST_VECTORS:
         return None, False
     vectors, target = _partition(form, np.ones(len(hint), dtype=bool), form.normals[:, :-1], form.L)
-    S = next(iter(subset_sums(vectors[free], target - vectors[~free & (hint > 0)].sum(0))), None)
+    left = target - vectors[~free & (hint > 0)].sum(0)
+    S = next(iter(subset_sums(vectors[free], left, rounding)), None)
     if S is None:
         return None, bool(free.all())
     signs = hint.copy()
@@ -100,7 +101,7 @@ def _no_pair(form: CanonicalForm, hint: Int[np.ndarray, " h"]) -> tuple[Signs, b
     return signs, True
 
 
-def _one_pair(form: CanonicalForm) -> tuple[Signs, bool]:
+def _one_pair(form: CanonicalForm, rounding: float) -> tuple[Signs, bool]:
     """The same with a pair on one hyperplane: no linear part may remain modulo its normal."""
     h = len(form.normals)
     if h > MOST_VECTORS:
@@ -116,7 +117,7 @@ def _one_pair(form: CanonicalForm) -> tuple[Signs, bool]:
         others = np.arange(h) != pair
         signs = -others.astype(np.int64)  # 0 for the pair; others change sides below
         vectors, target = _partition(form, others, modulo(form.normals[:, :-1]), modulo(form.L))
-        S = next(iter(subset_sums(vectors, target)), None) if vectors.size else ()
+        S = next(iter(subset_sums(vectors, target, rounding)), None) if vectors.size else ()
         if S is not None:
             signs[np.flatnonzero(others)[list(S)]] = 1
             return signs, True

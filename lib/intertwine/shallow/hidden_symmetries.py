@@ -43,7 +43,8 @@ def hidden_symmetries(p: ShallowReLU | nn.Module) -> HiddenSymmetries:
 
     Independent matrices $λ_i w_iᵀ$ have none, whatever their number. Otherwise all 2^n sets are searched for
     n ≤ 40, by meeting in the middle; where there are 0-factors, flips of dead neurons count too. In floats a
-    sum is zero when no entry exceeds 10⁻¹³ times $Σ_i ‖λ_i w_iᵀ‖_∞$.
+    sum is zero when no entry exceeds 10⁻¹³ times $Σ_i ‖λ_i w_iᵀ‖_∞$, or the network's tolerance times that if
+    it is more than 10⁻⁹, as of a module in float32.
 
     See Also:
         `flip` flips such a set; `is_generic` asks whether there is none.
@@ -53,19 +54,19 @@ def hidden_symmetries(p: ShallowReLU | nn.Module) -> HiddenSymmetries:
     """
     p = as_shallow(p)
     vectors = outer(p.V, p.W)
-    if linearly_independent(vectors):
+    if linearly_independent(vectors, p.rounding):
         return HiddenSymmetries(0, "the matrices λ_i w_iᵀ are linearly independent")
     if p.n > MOST_VECTORS:
         return HiddenSymmetries(
             None, f"dependent matrices λ_i w_iᵀ and {p.n} > {MOST_VECTORS} neurons: undecided"
         )
-    sums = subset_sums(vectors, 0 * vectors.sum(0))
+    sums = subset_sums(vectors, 0 * vectors.sum(0), p.rounding)
     # the empty set is among the sums
     return HiddenSymmetries(sums.count - 1, f"all 2^{p.n} sets", sums)
 
 
-def linearly_independent(vectors: Shaped[np.ndarray, "n d"]) -> bool:
-    """Whether rows are certified to be linearly independent: in floats by σ_min > 10⁻¹³ σ_max.
+def linearly_independent(vectors: Shaped[np.ndarray, "n d"], rounding: float = ROUNDING) -> bool:
+    """Whether rows are certified to be linearly independent: in floats by σ_min > `rounding` · σ_max.
 
     Exact rows are taken modulo a prime: independent there they are independent, and the converse fails for
     multiples of that prime only.
@@ -75,7 +76,7 @@ def linearly_independent(vectors: Shaped[np.ndarray, "n d"]) -> bool:
         return False
     if not is_exact(vectors):
         values = np.linalg.svd(vectors, compute_uv=False)
-        return bool(n == 0 or values[-1] > ROUNDING * values[0])
+        return bool(n == 0 or values[-1] > rounding * values[0])
     rows = (integers(vectors) % PRIME).astype(np.int64)
     for i in range(n):
         pivots = np.flatnonzero(rows[i])

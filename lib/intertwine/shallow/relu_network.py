@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from intertwine.chains import is_chain
 from intertwine.groups import Activation, as_activation
-from intertwine.shallow.exact import TOLERANCE, Numbers, is_exact, numbers
+from intertwine.shallow.exact import ROUNDING, TOLERANCE, Numbers, is_exact, numbers
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -51,6 +51,11 @@ class ShallowReLU:
         for name, array in arrays.items():
             object.__setattr__(self, name, array if exact else array.astype(np.float64, copy=False))
         object.__setattr__(self, "tolerance", tolerance)
+
+    @property
+    def rounding(self) -> float:
+        """The share of its terms up to which a sum is 0: the tolerance, where that is more than float64's."""
+        return self.tolerance if self.tolerance > TOLERANCE else ROUNDING
 
     @property
     def m(self) -> int:

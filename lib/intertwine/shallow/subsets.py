@@ -39,7 +39,9 @@ class SubsetSums:
                 yield tuple(i for i in range(both.bit_length()) if both >> i & 1)
 
 
-def subset_sums(vectors: Shaped[np.ndarray, "n d"], target: Shaped[np.ndarray, " d"]) -> SubsetSums:
+def subset_sums(
+    vectors: Shaped[np.ndarray, "n d"], target: Shaped[np.ndarray, " d"], rounding: float = ROUNDING
+) -> SubsetSums:
     """All S with $Σ_S v_i$ = target, the empty set included if the target is 0.
 
     Example:
@@ -48,7 +50,8 @@ def subset_sums(vectors: Shaped[np.ndarray, "n d"], target: Shaped[np.ndarray, "
         >>> found.count, sorted(found)
         (2, [(0, 3), (1, 2)])
 
-    A sum of floats equals the target when no entry is off by more than 10⁻¹³ Σ ‖v_i‖_∞.
+    A sum of floats equals the target when no entry is off by more than `rounding` times Σ ‖v_i‖_∞, which is
+    10⁻¹³ for numbers of float64.
 
     Raises:
         ValueError: more than 40 vectors, or floats with too many candidates to compare.
@@ -61,7 +64,7 @@ def subset_sums(vectors: Shaped[np.ndarray, "n d"], target: Shaped[np.ndarray, "
     if is_exact(vectors, target):
         whole = integers(np.vstack([vectors, target]))
         return _exact(whole[:-1], whole[-1], middle)
-    return _float(vectors.astype(float), target.astype(float), middle)
+    return _float(vectors.astype(float), target.astype(float), middle, rounding)
 
 
 def _exact(V: Numbers, target: Numbers, middle: int) -> SubsetSums:
@@ -82,8 +85,8 @@ def _exact(V: Numbers, target: Numbers, middle: int) -> SubsetSums:
             return found  # else two sums share a hash: with 2^40 pairs once in 2^17 times
 
 
-def _float(V: Numbers, target: Numbers, middle: int) -> SubsetSums:
-    size = ROUNDING * np.abs(V).max(1, initial=0).sum()
+def _float(V: Numbers, target: Numbers, middle: int, rounding: float) -> SubsetSums:
+    size = rounding * np.abs(V).max(1, initial=0).sum()
     direction = np.random.default_rng(0).uniform(-1, 1, V.shape[1])
     direction /= np.abs(direction).sum()  # a sum off by `size` at most is off by no more than that here
     low, high = _all_sums(V[:middle] @ direction), target @ direction - _all_sums(V[middle:] @ direction)
