@@ -615,3 +615,22 @@ def test_maps_with_a_diagonal_product_need_only_the_diagonals(closed_form, affin
     assert (one.residual, one.total) == pytest.approx((other.residual, other.total))
     with pytest.raises(ValueError, match="within=True"):
         least_squares(part)
+
+
+@pytest.mark.parametrize("affine", [True, False])
+@pytest.mark.parametrize("mean", [0.0, 1000.0])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_channels_that_are_dependent_but_for_rounding_have_the_least_map(dtype, mean, affine):
+    A = mean / 10 + torch.randn(500, 5, generator=generator(0), dtype=torch.float64)
+    A[:, 4] = A[:, 0] + A[:, 1]
+    B = A @ torch.randn(5, 2, generator=generator(1), dtype=torch.float64)
+    wanted = least_squares(Statistics.of(A, B), affine=affine).weight
+    found = least_squares(Statistics.of(A.to(dtype), B.to(dtype)), affine=affine).weight
+    assert found.norm() < 1.1 * wanted.norm()
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_a_channel_that_only_rounding_moves_is_constant(dtype):
+    draw = torch.randn(50, 2, generator=generator(0), dtype=torch.float64)
+    A = torch.stack([0.3 * (1 + 0.3 * torch.finfo(dtype).eps * draw[:, 0]), 1 + draw[:, 1] / 10], 1).to(dtype)
+    assert (Statistics.of(A, A).products(centred=True).AA.diagonal() > 0).tolist() == [False, True]

@@ -13,9 +13,10 @@ from torch import Tensor
 from intertwine.alignment.self_product import self_product
 from intertwine.checks import check_tensor
 from intertwine.features import channel_axis, rows
+from intertwine.rounding import unit
 
 ROWS = 2**14  # at a time: in float64 they stay in a CPU's cache, which is twice as fast
-CONSTANT = 1e-12  # a channel is constant if it deviates by less than this share of its mean
+CONSTANT = 1e-12  # a channel of float64 is constant if it deviates by less than this share of its mean
 
 
 class Products(NamedTuple):
@@ -46,6 +47,8 @@ class Statistics:
     scatter: Float[Tensor, "d d"]
     within: bool = True
     """Whether AᵀA and BᵀB are known, or their diagonals alone."""
+    rounding: float = torch.finfo(torch.float64).eps
+    """ε of the features' dtype: each of their entries is known up to this share."""
 
     @staticmethod
     def of(A: Tensor, B: Tensor, *, within: bool = True) -> "Statistics":
@@ -82,7 +85,8 @@ class Statistics:
         step = other.mean - self.mean
         scatter = self.scatter + other.scatter + step.outer(step) * (self.n * other.n / n)
         within = self.within and other.within
-        return Statistics(n, self.p, self.mean + step * (other.n / n), scatter, within)
+        mean, rounding = self.mean + step * (other.n / n), max(self.rounding, other.rounding)
+        return Statistics(n, self.p, mean, scatter, within, rounding)
 
     @property
     def widths(self) -> tuple[int, int]:
@@ -98,7 +102,7 @@ class Statistics:
                     [0.]], dtype=torch.float64)
 
         A channel counts as constant, and is 0 when centred, if its standard deviation is less than 10⁻¹² of
-        its mean: that is rounding.
+        its mean, or than ε of the features' dtype: that is rounding.
 
         Raises:
             ValueError: statistics that were collected with within=False.
@@ -124,9 +128,23 @@ class Statistics:
         squares = squares * self._varies if centred else squares + self.n * self.mean**2
         return squares[:p], self._block(slice(p), slice(p, None), centred), squares[p:]
 
+    def noise(self, *, centred: bool = False) -> Float[Tensor, " p"]:
+        """The share of the diagonal of AᵀA, as in `products`, that the rounding of A's entries may be.
+
+        Example:
+            >>> A = 1000 + torch.randn(400, 1)
+            >>> noise = Statistics.of(A, A).noise(centred=True).item() ** 0.5
+            >>> bool(noise < 1.5e-4)  # of the deviation, which is 1
+            True
+        """
+        varying = self.scatter.diagonal()[: self.p]
+        squares = varying + self.n * self.mean[: self.p] ** 2
+        varying = varying * self._varies[: self.p] if centred else squares
+        return torch.where(varying > 0, self.rounding**2 * squares / varying, 0)
+
     @property
     def _varies(self) -> Bool[Tensor, " d"]:
-        return self.scatter.diagonal() > self.n * (CONSTANT * self.mean) ** 2
+        return self.scatter.diagonal() > self.n * (max(CONSTANT, self.rounding) * self.mean) ** 2
 
     def _block(self, rows: slice, columns: slice, centred: bool) -> Float[Tensor, "r c"]:
         S = self.scatter[rows, columns]
@@ -189,10 +207,10 @@ def _of_block(A: Float[Tensor, "n p"], B: Float[Tensor, "n q"], within: bool) ->
     mean = both.mean(0)
     both -= mean
     if within:
-        return Statistics(len(both), p, mean, self_product(both.T))
+        return Statistics(len(both), p, mean, self_product(both.T), rounding=unit([A, B]))
     scatter = torch.diag(both.square().sum(0))
     torch.mm(both[:, :p].T, both[:, p:], out=scatter[:p, p:])
-    return Statistics(len(both), p, mean, scatter, within)
+    return Statistics(len(both), p, mean, scatter, within, unit([A, B]))
 
 
 def _positions(X: Tensor) -> torch.Size:

@@ -6,8 +6,9 @@ is the same as to fit M to centred features.
 Where A's columns are linearly dependent many M give the same AM; that of least norm is returned, A⁺B. The
 dependence is decided in channels of unit deviation (of unit root mean square without bias), so that no unit
 of measurement matters: directions with less than 10⁻¹² of the variance of the largest count as
-rounding. The float64 statistics cannot resolve smaller ones, and features in float32 have none. With κ the
-condition number of those channels, M has a relative error of about 10⁻¹⁵κ².
+rounding, as the float64 statistics cannot resolve smaller ones, and so do directions along which the rounding
+of the features' own dtype may be all that varies. With κ the condition number of those channels, M has a
+relative error of about 10⁻¹⁵κ².
 """
 
 import warnings
@@ -34,7 +35,7 @@ def least_squares(statistics: Statistics, *, affine: bool = False) -> LinearMap:
         True
     """
     AA, AB, _ = statistics.products(centred=affine)
-    root = _inverse_root(AA)
+    root = _inverse_root(AA, statistics.noise(centred=affine))
     return LinearMap.of(root @ (root.T @ AB), statistics, affine)
 
 
@@ -50,7 +51,7 @@ def reduced_rank(statistics: Statistics, rank: int, *, affine: bool = False) -> 
     """
     check_rank(rank, statistics.widths)
     AA, AB, _ = statistics.products(centred=affine)
-    root = _inverse_root(AA)
+    root = _inverse_root(AA, statistics.noise(centred=affine))
     U, S, Vh = torch.linalg.svd(root.T @ AB, full_matrices=False)  # of B in the orthonormal basis A·root
     return LinearMap.of(root @ (U[:, :rank] * S[:rank]) @ Vh[:rank], statistics, affine)
 
@@ -113,7 +114,7 @@ def lasso(statistics: Statistics, alpha: float, *, affine: bool = False) -> Line
     M = torch.zeros_like(AB)
     active = AB.abs().amax(0) > alpha  # the other columns of M are 0
     if active.any():
-        root = _inverse_root(AA)
+        root = _inverse_root(AA, statistics.noise(centred=affine))
         # in the basis A·root, A and B have at most p rows, and ‖AM − B‖² is the same but for a constant
         M[:, active] = _lasso(root.T @ AA, root.T @ AB[:, active], alpha)
     return LinearMap.of(M, statistics, affine)
@@ -133,13 +134,13 @@ def _lasso(A: Float[Tensor, "r p"], B: Float[Tensor, "r q"], alpha: float) -> Fl
     return torch.as_tensor(solver.coef_).to(A).view(B.shape[1], A.shape[1]).T
 
 
-def _inverse_root(S: Float[Tensor, "p p"]) -> Float[Tensor, "p r"]:
+def _inverse_root(S: Float[Tensor, "p p"], noise: Float[Tensor, " p"]) -> Float[Tensor, "p r"]:
     """R with RᵀSR = 1, whose columns are orthogonal to the null space of S, decided as above."""
     deviation = S.diagonal().sqrt()
     # of correlations, not covariances: no unit of a channel decides what is rounding
     scale = torch.where(deviation > 0, deviation, 1)
     values, vectors = torch.linalg.eigh(S / scale / scale[:, None])
-    kept = values > CUTOFF * values[-1]
+    kept = values > (noise @ vectors.square()).clamp(min=CUTOFF * values[-1])
     root = vectors[:, kept] / scale[:, None] / values[kept].sqrt()
     # scaled back, the eigenvectors are no longer orthogonal to the null space, as the least M must be
     null = torch.linalg.qr(vectors[:, ~kept] / scale[:, None]).Q
