@@ -15,6 +15,8 @@ from intertwine.groups.probe import Probe
 from intertwine.groups.scalar import TRIVIAL, ScalarGroup
 from intertwine.rounding import unit
 
+Rows = Float[Tensor, "n k"]
+
 
 @dataclass(frozen=True)
 class MatrixGroup(ABC):
@@ -42,9 +44,6 @@ class MatrixGroup(ABC):
         within: of a class, larger classes of groups: for each n, its group lies in theirs.
         self_dual: of a class, whether the inverse transpose of each element is the element itself.
         permutes: of a class, whether permutation matrices are elements.
-
-    A new group: a class in a file of its own, with these three where they differ, and the abstract methods
-    below. The laws that tests draw hold for every class.
 
     Matrices (n, n) come in any real floating-point dtype and on any device; decisions are made in float64 on
     the CPU, and results go back to the dtype and device of the argument. A matrix of another shape or dtype,
@@ -97,13 +96,11 @@ class MatrixGroup(ABC):
         """Whether A is known from W and AW, where W is a matrix of so many columns in general position."""
 
     @abstractmethod
-    def _best(
-        self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"], rounding: float
-    ) -> Float[Tensor, "n n"]:
+    def _best(self, X: Rows, Y: Rows, rounding: float) -> Float[Tensor, "n n"]:
         """`best` for checked float64 matrices, known up to this relative rounding."""
 
     @abstractmethod
-    def _normal(self, W: Float[Tensor, "n k"], rounding: float) -> Float[Tensor, "n n"]:
+    def _normal(self, W: Rows, rounding: float) -> Float[Tensor, "n n"]:
         """`normal` for a checked float64 matrix, known up to this relative rounding."""
 
     @abstractmethod
@@ -150,9 +147,7 @@ class MatrixGroup(ABC):
             )
         return nearest
 
-    def best(
-        self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"], *, rounding: float | None = None
-    ) -> Float[Tensor, "n n"]:
+    def best(self, X: Rows, Y: Rows, *, rounding: float | None = None) -> Float[Tensor, "n n"]:
         """The element A for which AY is nearest to X in the Frobenius norm.
 
         Example:
@@ -169,7 +164,7 @@ class MatrixGroup(ABC):
         rounding = unit([X, Y]) if rounding is None else rounding
         return self._best(self._rows(X), self._rows(Y), rounding).to(X)
 
-    def normal(self, W: Float[Tensor, "n k"], *, rounding: float | None = None) -> Float[Tensor, "n n"]:
+    def normal(self, W: Rows, *, rounding: float | None = None) -> Float[Tensor, "n n"]:
         """The element A for which AW is the representative of all matrices that elements make of W.
 
         Example:
@@ -235,7 +230,7 @@ class MatrixGroup(ABC):
         eigenvalues = [at_1 + (self.n - 1) * at_0, at_1 - at_0][: self.n]
         return min(map(abs, eigenvalues)) > 1e-6 * Probe.of(self.activation).floor
 
-    def _rows(self, W: Tensor) -> Float[Tensor, "n k"]:
+    def _rows(self, W: Tensor) -> Rows:
         """W in float64 on the CPU."""
         if W.ndim != 2 or len(W) != self.n or not W.is_floating_point() or not W.isfinite().all():
             raise ValueError(
