@@ -618,15 +618,15 @@ def test_maps_with_a_diagonal_product_need_only_the_diagonals(closed_form, affin
 
 
 @pytest.mark.parametrize("affine", [True, False])
-@pytest.mark.parametrize("mean", [0.0, 1000.0])
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+@pytest.mark.parametrize(("dtype", "mean"), [(torch.float32, 1000.0), (torch.bfloat16, 0.0)])
 def test_channels_that_are_dependent_but_for_rounding_have_the_least_map(dtype, mean, affine):
-    A = mean / 10 + torch.randn(500, 5, generator=generator(0), dtype=torch.float64)
-    A[:, 4] = A[:, 0] + A[:, 1]
-    B = A @ torch.randn(5, 2, generator=generator(1), dtype=torch.float64)
+    A = mean + torch.randn(2000, 6, generator=generator(0), dtype=torch.float64)
+    A[:, 5] = A[:, 0] + A[:, 1]
+    B = A @ torch.randn(6, 4, generator=generator(1), dtype=torch.float64)
+    B += 0.1 * torch.randn(2000, 4, generator=generator(2), dtype=torch.float64)
     wanted = least_squares(Statistics.of(A, B), affine=affine).weight
     found = least_squares(Statistics.of(A.to(dtype), B.to(dtype)), affine=affine).weight
-    assert found.norm() < 1.1 * wanted.norm()
+    assert (found - wanted).norm() < 0.01 * wanted.norm()
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])

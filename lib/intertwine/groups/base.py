@@ -15,7 +15,7 @@ from intertwine.groups.probe import Probe
 from intertwine.groups.scalar import TRIVIAL, ScalarGroup
 from intertwine.rounding import unit
 
-Rows = Float[Tensor, "n k"]
+UnitRows = Float[Tensor, "n k"]
 
 
 @dataclass(frozen=True)
@@ -96,11 +96,11 @@ class MatrixGroup(ABC):
         """Whether A is known from W and AW, where W is a matrix of so many columns in general position."""
 
     @abstractmethod
-    def _best(self, X: Rows, Y: Rows, rounding: float) -> Float[Tensor, "n n"]:
+    def _best(self, X: UnitRows, Y: UnitRows, rounding: float) -> Float[Tensor, "n n"]:
         """`best` for checked float64 matrices, known up to this relative rounding."""
 
     @abstractmethod
-    def _normal(self, W: Rows, rounding: float) -> Float[Tensor, "n n"]:
+    def _normal(self, W: UnitRows, rounding: float) -> Float[Tensor, "n n"]:
         """`normal` for a checked float64 matrix, known up to this relative rounding."""
 
     @abstractmethod
@@ -147,7 +147,7 @@ class MatrixGroup(ABC):
             )
         return nearest
 
-    def best(self, X: Rows, Y: Rows, *, rounding: float | None = None) -> Float[Tensor, "n n"]:
+    def best(self, X: UnitRows, Y: UnitRows, *, rounding: float | None = None) -> Float[Tensor, "n n"]:
         """The element A for which AY is nearest to X in the Frobenius norm.
 
         Example:
@@ -164,7 +164,7 @@ class MatrixGroup(ABC):
         rounding = unit([X, Y]) if rounding is None else rounding
         return self._best(self._rows(X), self._rows(Y), rounding).to(X)
 
-    def normal(self, W: Rows, *, rounding: float | None = None) -> Float[Tensor, "n n"]:
+    def normal(self, W: UnitRows, *, rounding: float | None = None) -> Float[Tensor, "n n"]:
         """The element A for which AW is the representative of all matrices that elements make of W.
 
         Example:
@@ -230,7 +230,7 @@ class MatrixGroup(ABC):
         eigenvalues = [at_1 + (self.n - 1) * at_0, at_1 - at_0][: self.n]
         return min(map(abs, eigenvalues)) > 1e-6 * Probe.of(self.activation).floor
 
-    def _rows(self, W: Tensor) -> Rows:
+    def _rows(self, W: Tensor) -> UnitRows:
         """W in float64 on the CPU."""
         if W.ndim != 2 or len(W) != self.n or not W.is_floating_point() or not W.isfinite().all():
             raise ValueError(

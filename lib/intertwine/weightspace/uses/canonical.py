@@ -32,10 +32,9 @@ def canonicalise(space: WeightSpace, model: nn.Module) -> Moved:
     rows orthonormal first. Spaces without weights to go by, and matrices wider than the rows that are known
     (as of an embedding with fewer words than units), stay as they are.
 
-    Units tie where rounding could exchange their sums: those with equal rows, and by chance others whose gap is
-    less than 4ε of the length of a row. In float32 that left a space open in 2 of 100 random networks with two
-    of width 256 and in 5 of 120 with two of width 512, and does so in most of width 4096: move and normalise
-    such networks in float64.
+    Units tie where rounding could exchange their sums: those with equal rows, and by chance others whose gap
+    is less than 4ε of the length of a row. In float32 that left a space open in 5 of 120 random networks with
+    two of width 512, and in 19 of 20 with one of width 4096: move and normalise wide networks in float64.
 
     Returns:
         The representative as `model`, the `element` that leads there, and the names of those spaces that are

@@ -94,9 +94,8 @@ def sweep(
         if not before.isdisjoint(unsettled) or not trusted(hidden, level):
             return False
         # what matrices have mixed is known as far as the weights that decided on these matrices
-        met = {
-            solution.centers.get(k, k) for each in known(hidden, level) for k in each.others if k is not None
-        }
+        others = {k for each in known(hidden, level) for k in each.others if k is not None}
+        met = {solution.centers.get(k, k) for k in others}
         worst = max((condition.get(k, 1.0) for k in met), default=1.0)
         if hidden.matrices is not None:
             condition[hidden.index] = worst * span(wider(hidden, seen(hidden))[1]).condition
