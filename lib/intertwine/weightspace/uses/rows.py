@@ -153,33 +153,25 @@ def wider(hidden: HiddenSpace, found: list[Rows]) -> tuple[tuple[float, ...], li
     both = sides(hidden, found)
     if len(both) == 1:
         return next(iter(both.items()))
-    return max(both.items(), key=lambda item: (span(item[1]).rank, sum(each.width for each in item[1])))
+    return max(both.items(), key=lambda item: (rank(item[1]), sum(each.width for each in item[1])))
 
 
-class Span(NamedTuple):
-    """The smallest rank of some weights, over their blocks, and there the largest condition number."""
-
-    rank: int
-    condition: float
-
-
-def span(side: list[Rows]) -> Span:
-    """That of the weights of the last model, up to their rounding."""
+def rank(side: list[Rows]) -> int:
+    """The smallest rank of the weights of the last model, over its blocks, up to their rounding."""
     gram: Tensor | float = 0.0
     rounding = max(each.rounding for each in side)
     weights = (each.entries(-1) for each in side)
     for number, part in enumerate(part for x in weights for part in split(x, 2, 4 * x.shape[1])):
         x = part.double()
         gram = gram + x @ x.mT
-        if number == 0 and x.shape[2] >= x.shape[1] == (found := _span(gram, rounding)).rank:
-            return found  # of a vocabulary, some thousand words are enough
+        if number == 0 and x.shape[2] >= x.shape[1] == _rank(gram, rounding):
+            return x.shape[1]  # of a vocabulary, some thousand words are enough
     assert isinstance(gram, Tensor)
-    return _span(gram, rounding)
+    return _rank(gram, rounding)
 
 
-def _span(gram: Float[Tensor, "b n n"], rounding: float) -> Span:
+def _rank(gram: Float[Tensor, "b n n"], rounding: float) -> int:
     sizes = torch.linalg.eigvalsh(gram)
     # of squared lengths: what float64 leaves of zeros in sums, or the rounding of the weights themselves
-    kept = sizes > max(1e-13 * gram.shape[1], (4 * rounding) ** 2) * sizes[:, -1:]
-    least = torch.where(kept, sizes, sizes[:, -1:]).amin(1)
-    return Span(int(kept.sum(1).min()), float((sizes[:, -1] / least).nan_to_num(1.0).max().sqrt()))
+    least = max(1e-13 * gram.shape[1], (4 * rounding) ** 2)
+    return int((sizes > least * sizes[:, -1:]).sum(1).min())

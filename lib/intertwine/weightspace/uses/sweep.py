@@ -17,8 +17,10 @@ from intertwine.weightspace.rules.axes import Unit
 from intertwine.weightspace.solve.equations import solutions
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move
-from intertwine.weightspace.uses.rows import Models, Place, Rows, places, rows, span, wider
+from intertwine.weightspace.uses.rows import Models, Place, Rows, places, rank, rows, wider
 
+Ready = tuple[int, HiddenSpace]
+"""A space that can be moved now, and the level of what its weights say about it."""
 Step = Callable[[HiddenSpace, Callable[[HiddenSpace], list[Rows]]], Move]
 
 
@@ -45,8 +47,8 @@ def sweep(
     total = {hidden.index: hidden.identity() for hidden in space.spaces if hidden.space.pinned}
     where = {hidden.index: [*places(solution, hidden, states[0])] for hidden in space.spaces}
     loose = {h.index for h in space.spaces if h.permuted and not h.logs + h.signs}
-    unsettled: set[int] = set()
-    rounding, condition = unit(states[-1].values()), dict[int, float]()
+    unsettled, doubtful = set[int](), set[int]()
+    rounding = unit(states[-1].values())
 
     def known(hidden: HiddenSpace, level: int) -> list[Place]:
         free = loose if level >= 2 else set()
@@ -86,23 +88,21 @@ def sweep(
     def look(level: int, models: Models, hidden: HiddenSpace) -> list[Rows]:
         return rows(known(hidden, level), models, {*total}, exact=exact)
 
-    def settled(hidden: HiddenSpace, level: int, seen: Callable[[HiddenSpace], list[Rows]]) -> bool:
+    def settled(
+        found: Ready, seen: Callable[[HiddenSpace], list[Rows]], open_: set[int], by_sums: bool
+    ) -> bool:
+        level, hidden = found
         within = [h for h in space.spaces if h.base == hidden.index]
         if blocks_first and within:
-            return any(spans(h, level) and known(h, level) and trusted(h, level) for h in within)
+            return any(spans(h, level) and known(h, level) and trusted(h, level, open_) for h in within)
         before = {hidden.base, solution.centers.get(hidden.index), *(h.index for h in within)}
-        if not before.isdisjoint(unsettled) or not trusted(hidden, level):
+        if not before.isdisjoint(open_) or not trusted(hidden, level, open_):
             return False
-        # what matrices have mixed is known as far as the weights that decided on these matrices
-        others = {k for each in known(hidden, level) for k in each.others if k is not None}
-        met = {solution.centers.get(k, k) for k in others}
-        worst = max((condition.get(k, 1.0) for k in met), default=1.0)
-        if hidden.matrices is not None:
-            condition[hidden.index] = worst * span(wider(hidden, seen(hidden))[1]).condition
-        return decided(hidden, seen(hidden), max(4 * rounding, 1e-12) * worst, sums=sums)
+        # scalars and matrices of the spaces before leave an error of some ε of the length of a row
+        return decided(hidden, seen(hidden), max(4 * rounding, 1e-12), sums=by_sums)
 
-    def trusted(hidden: HiddenSpace, level: int) -> bool:
-        return all(each.others.isdisjoint(unsettled) for each in known(hidden, level))
+    def trusted(hidden: HiddenSpace, level: int, open_: set[int]) -> bool:
+        return all(each.others.isdisjoint(open_) for each in known(hidden, level))
 
     candidates = [*itertools.product(range(4), space.spaces)]
     models = [(state, Action(solution, {}, state)) for state in states]
@@ -112,13 +112,18 @@ def sweep(
         models = [*models[:-1], (states[-1], action)]
         seen = cache(partial(look, level, models))
         move = step(hidden, seen)
-        if not settled(hidden, level, seen):
+        # units that their sums alone do not tell apart are reported, but change no way that is taken: by
+        # chance one of two copies has such units
+        if not settled(found, seen, unsettled, False):
             unsettled.add(hidden.index)
+            doubtful.add(hidden.index)
+        elif sums and not settled(found, seen, doubtful, True):
+            doubtful.add(hidden.index)
         for h in space.spaces:
             if h.base == hidden.index and h.index in total:
                 total[h.index] = total[h.index].reordered(move.order[0])
         total[hidden.index] = move
-    return total, unsettled | {h.index for h in space.spaces} - total.keys()
+    return total, doubtful | {h.index for h in space.spaces} - total.keys()
 
 
 def determined(hidden: HiddenSpace, found: list[Place]) -> bool:
@@ -139,7 +144,7 @@ def decided(hidden: HiddenSpace, found: list[Rows], tolerance: float, *, sums: b
     Rows of weights are known up to this share of their lengths.
     """
     if hidden.matrices is not None:
-        return hidden.matrices.determined(span(wider(hidden, found)[1]).rank)
+        return hidden.matrices.determined(rank(wider(hidden, found)[1]))
     lively = [r.factor for r in found if (r.sizes[-1] > 0).all()]
     logs = solutions([hidden.powers(factor, 0) for factor in lively], hidden.logs)
     sure = [r.sums[-1].abs() > tolerance * r.sizes[-1] if sums else r.sizes[-1] > 0 for r in found]
