@@ -233,5 +233,7 @@ def test_pairs_that_are_not_there_are_named_in_one_sentence(tmp_path, monkeypatc
     assert f"16 published networks in {tmp_path / 'checkpoints'}, 16 of which are not there" in sentence
     assert FILES["akamaster-resnet20-12fca82f.th"].url in sentence and "\n" not in sentence
     for name, n in (("resnet20", 9), ("resnet20", 0), ("resnet56", 1)):
-        with pytest.raises(ValueError, match=rf"10 of tiny10, 1 of resnet20w1, 8 of resnet20.* {n} of {name}"):
+        with pytest.raises(
+            ValueError, match=rf"10 of tiny10, 1 of resnet20w1, 8 of resnet20.* {n} of {name}"
+        ):
             published_pairs(name, n, digits, digits)

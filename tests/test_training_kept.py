@@ -76,7 +76,9 @@ def test_a_damaged_file_is_named_and_not_used(place, fault):
 
 
 def test_what_is_not_kept_is_named_beside_what_is(place):
-    with pytest.raises(LookupError, match=r"keeps \(myrtle of width 2 with norm=True and epochs=1, seeds 0, 1\)"):
+    with pytest.raises(
+        LookupError, match=r"keeps \(myrtle of width 2 with norm=True and epochs=1, seeds 0, 1\)"
+    ):
         kept.load(seed=7, width=2, in_channels=1)
 
 

@@ -71,9 +71,7 @@ def table() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names)
 
 
-def load(
-    network: str = "myrtle", *, seed: int = 0, epochs: int | None = None, **arguments: Any
-) -> nn.Module:
+def load(network: str = "myrtle", *, seed: int = 0, epochs: int | None = None, **arguments: Any) -> nn.Module:
     """One kept network, in evaluation mode.
 
     ``load(width=64, seed=3)`` is the Myrtle CNN of width 64 whose seed is 3; ``norm=False`` is one without
@@ -110,7 +108,8 @@ def load_pair(number: int = 0, **arguments: Any) -> tuple[nn.Module, nn.Module]:
     """Two independently trained Myrtle CNNs of one kind, to stitch, compare or match.
 
     Their seeds are 2·number and 2·number + 1.
-    ``f, g = load_pair(width=64)``; arguments, `epochs` among them, and errors are those of `load`. No network is in two pairs.
+    ``f, g = load_pair(width=64)``; arguments, `epochs` among them, and errors are those of `load`. No network
+    is in two pairs.
     """
     one, two = (load("myrtle", seed=2 * number + k, **arguments) for k in (0, 1))
     return one, two
