@@ -74,6 +74,8 @@ def test_a_process_of_the_build_says_what_the_machine_refuses(tiny_book, monkeyp
         raise OSError(number, os.strerror(number), "its log")
 
     task = chapters.plan(tiny_book, "quick")["01_first"]
+    for name in ("INTERTWINE_LOG", "OMP_NUM_THREADS"):
+        monkeypatch.setenv(name, "1")  # a process sets them, and they are restored after the test
     monkeypatch.setattr(Path, "mkdir", refused)
     with pytest.raises(BookError, match=rf"^{words}.* \(its log\)\. Finished steps are kept"):
         chapters.in_a_process(task, 1)

@@ -26,9 +26,9 @@ def subchain(chain: nn.Sequential, start: int = 0, end: int | None = None) -> nn
     Example:
         >>> class Perceptron(nn.Sequential):
         ...     def __init__(self, width):
-        ...         super().__init__(nn.Linear(2, width), nn.ReLU(), nn.Linear(width, 1))
+        ...         super().__init__(nn.Linear(2, width), nn.ReLU())
         >>> [name for name, _ in subchain(Perceptron(3), 1).named_children()]
-        ['1', '2']
+        ['1']
 
     `chain[start:end]` calls the class, which fails where a subclass has an `__init__` of its own.
     """
