@@ -39,7 +39,6 @@
 # neither a permutation nor a scaling ({ref}`sec-hole`).
 
 # %% tags=["hide-input"]
-import pandas as pd
 import torch
 
 from intertwine import devices, genni

@@ -159,7 +159,7 @@ def _of_residual_networks(
         found = {"experiment_1_residual": tables.ways(matched)}
         found |= {"resnet20_by_pair": tables.unstitched(unstitched)}
         run.write(**{f"{name}{end}": table.assign(**of) for name, table in found.items()})
-        resized(run, f"_residual{end}", pairs, cuts(pairs[0][1]), {**on}, {**options})
+        resized(run, f"_residual{end}", pairs, cuts(pairs[0][1]), {**on}, {**options}, again=())
 
 
 def _of_own_networks(

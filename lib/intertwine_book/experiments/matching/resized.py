@@ -38,20 +38,32 @@ def size_restored(statistics: Statistics) -> LinearMap:
     return replace(fitted, weight=weight, bias=bias, residual=statistics.residual(weight, bias))
 
 
-def resized(run: Run, end: str, pairs: Pairs, places: Sequence[str], sets: Row, options: Row) -> None:
+AGAIN = ("least squares", "variance restored")
+
+
+def resized(
+    run: Run,
+    end: str,
+    pairs: Pairs,
+    places: Sequence[str],
+    sets: Row,
+    options: Row,
+    again: Sequence[str] = AGAIN,
+) -> None:
     """Write the table `resized`, with this ending: at each place of each pair, closed forms of several sizes.
 
-    Columns pair, layer1 and those of `resized_rows`. The sets are train and test, the options of `Junction`.
+    Columns pair, layer1 and those of `resized_rows`, which takes `again`. The sets are train and test, the
+    options those of `Junction`.
     """
     cases = [{"pair": k, "layer1": at, "couple": two} for k, two in enumerate(pairs) for at in places]
 
     @run.table(cases=cases, uses=SHARED, data=sets["train"], name=f"resized{end}")
     def found(pair, layer1, couple):
-        return resized_rows(Junction(*couple, layer1, **sets, **options))
+        return resized_rows(Junction(*couple, layer1, **sets, **options), again)
 
 
-def resized_rows(place: Junction) -> list[Row]:
-    """Closed forms at a place with batch norm frozen, and some with its statistics re-estimated.
+def resized_rows(place: Junction, again: Sequence[str]) -> list[Row]:
+    """Closed forms at a place with batch norm frozen, and some, named in `again`, with it re-estimated.
 
     Columns stitch, batch_norm, relative_accuracy (accuracy / that of model 2), unexplained (the share of the
     variance of model 2's layer), and factor, the size of the map by that of least squares (Frobenius norms).
@@ -61,7 +73,6 @@ def resized_rows(place: Junction) -> list[Row]:
     forms = {"least squares": fitted, "size restored": size_restored(place.statistics)}
     forms |= {"variance restored": variance_restored(place.statistics)}
     forms |= {"orthogonal": orthogonal(place.statistics)}
-    again = ("least squares", "variance restored")
     chosen = [(name, "frozen") for name in forms] + [(name, "reestimated") for name in again]
     rows: list[Row] = []
     for name, norm in chosen:
