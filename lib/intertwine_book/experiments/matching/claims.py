@@ -121,7 +121,7 @@ def _of_pairs(
 
 
 def _closed_forms(run: Run, pairs: Pairs, sets: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-    """Least squares and the stretched fit after the ReLU; before it, fits of several sizes and stretches."""
+    """Least squares and the stretched fit after the ReLU; before it, re-estimated, and to several powers."""
     network, asked = pairs[0][0], run.parameters
     forms: Kinds = {
         "least squares": {"kind": "least squares"},
@@ -129,7 +129,9 @@ def _closed_forms(run: Run, pairs: Pairs, sets: Mapping[str, Any], options: Mapp
     }
     known = kept(run, "after_relu", sets["train"], SHARED)
     stitch_many(pairs, cuts(network, asked["layers"], after=True), forms, **sets, **known, **options)
-    resized(run, "", pairs, cuts(network, asked["layers"]), {**sets}, {**options})
+    again: Kinds = {name: {**form, "batch_norm": "reestimated"} for name, form in forms.items()}
+    known = kept(run, "reestimated", sets["train"], SHARED)
+    stitch_many(pairs, cuts(network, asked["layers"]), again, **sets, **known, **options)
     places = cuts(network, asked["chosen"])
     cases = [{"pair": k, "couple": two, "layer1": at} for k, two in enumerate(pairs) for at in places]
 
@@ -159,7 +161,7 @@ def _of_residual_networks(
         found = {"experiment_1_residual": tables.ways(matched)}
         found |= {"resnet20_by_pair": tables.unstitched(unstitched)}
         run.write(**{f"{name}{end}": table.assign(**of) for name, table in found.items()})
-        resized(run, f"_residual{end}", pairs, cuts(pairs[0][1]), {**on}, {**options}, again=())
+        resized(run, f"_residual{end}", pairs, {**on}, {**options})
 
 
 def _of_own_networks(

@@ -1,6 +1,5 @@
 """Does a fit lose accuracy by its direction or by its size? Least squares, put back to the size of B."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
@@ -8,6 +7,7 @@ import torch
 from intertwine.alignment import LinearMap, Statistics, least_squares, orthogonal
 from intertwine.stitching import Junction, stitch_at
 from intertwine_book.experiments.matching.directions import variance_restored
+from intertwine_book.experiments.matching.networks import cuts
 from intertwine_book.experiments.rows import Row
 from intertwine_book.experiments.stitching.stitches import Pairs
 from intertwine_book.results import Run
@@ -38,47 +38,34 @@ def size_restored(statistics: Statistics) -> LinearMap:
     return replace(fitted, weight=weight, bias=bias, residual=statistics.residual(weight, bias))
 
 
-AGAIN = ("least squares", "variance restored")
+def resized(run: Run, end: str, pairs: Pairs, sets: Row, options: Row) -> None:
+    """Write the table `resized`, with this ending: closed forms of several sizes at each layer.
 
-
-def resized(
-    run: Run,
-    end: str,
-    pairs: Pairs,
-    places: Sequence[str],
-    sets: Row,
-    options: Row,
-    again: Sequence[str] = AGAIN,
-) -> None:
-    """Write the table `resized`, with this ending: at each place of each pair, closed forms of several sizes.
-
-    Columns pair, layer1 and those of `resized_rows`, which takes `again`. The sets are train and test, the
-    options those of `Junction`.
+    Columns pair, layer1 and those of `resized_rows`. The sets are train and test, the options of `Junction`.
     """
+    places = cuts(pairs[0][1])
     cases = [{"pair": k, "layer1": at, "couple": two} for k, two in enumerate(pairs) for at in places]
 
     @run.table(cases=cases, uses=SHARED, data=sets["train"], name=f"resized{end}")
     def found(pair, layer1, couple):
-        return resized_rows(Junction(*couple, layer1, **sets, **options), again)
+        return resized_rows(Junction(*couple, layer1, **sets, **options))
 
 
-def resized_rows(place: Junction, again: Sequence[str]) -> list[Row]:
-    """Closed forms at a place with batch norm frozen, and some, named in `again`, with it re-estimated.
+def resized_rows(place: Junction) -> list[Row]:
+    """Closed forms at a place, with batch norm frozen.
 
-    Columns stitch, batch_norm, relative_accuracy (accuracy / that of model 2), unexplained (the share of the
-    variance of model 2's layer), and factor, the size of the map by that of least squares (Frobenius norms).
+    Columns stitch, relative_accuracy (accuracy / that of model 2), unexplained (the share of the variance of
+    model 2's layer), and factor, the size of the map by that of least squares (Frobenius norms).
     """
     alone = (place.targets("test").argmax(1) == place.labels("test")).double().mean().item()
     fitted = least_squares(place.statistics, affine=True)
     forms = {"least squares": fitted, "size restored": size_restored(place.statistics)}
     forms |= {"variance restored": variance_restored(place.statistics)}
     forms |= {"orthogonal": orthogonal(place.statistics)}
-    chosen = [(name, "frozen") for name in forms] + [(name, "reestimated") for name in again]
     rows: list[Row] = []
-    for name, norm in chosen:
-        made = forms[name]
-        judged = place.judge(stitch_at(place, made, batch_norm=norm))
-        row: Row = {"stitch": name, "batch_norm": norm, "relative_accuracy": judged.accuracy / alone}
+    for name, made in forms.items():
+        row: Row = {"stitch": name}
+        row["relative_accuracy"] = place.judge(stitch_at(place, made)).accuracy / alone
         row |= {"unexplained": 1 - made.r2, "factor": (made.weight.norm() / fitted.weight.norm()).item()}
         rows.append(row)
     return rows
