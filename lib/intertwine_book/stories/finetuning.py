@@ -61,7 +61,9 @@ def penalties() -> HTML:
             }
             rows.append({"width": str(width), "convolution": word} | row)
     table = pd.DataFrame(rows)
-    return readable(table, {name: name for name in table}, title="Penalty in points: group | orthogonal")
+    return readable(
+        table, {name: name for name in table}, title="Penalty in points: positive scalings | orthogonal"
+    )
 
 
 def repair() -> Figure:
