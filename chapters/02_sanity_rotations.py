@@ -396,23 +396,28 @@ finetuning.control(finetuned)
 #
 # ## Adapt this
 #
-# A network of your own, trained or not: any `nn.Sequential` in which an activation follows the layer that you name.
+# A layer and an activation of your own, trained or not, on images of your own.
 # The group of Softplus contains only the permutations.
 
 # %%
-from torch import manual_seed, nn
+import torch
+from torch import nn
 
+from intertwine import groups
+from intertwine.alignment import Statistics, least_squares
 from intertwine_book import data
-from intertwine_book.experiments import sanity_rotations as sanity
 
-draw = manual_seed(0)
-parts = nn.Conv2d(1, 6, 3, padding=1), nn.Softplus(), nn.AdaptiveAvgPool2d(2)
-mine = nn.Sequential(*parts, nn.Flatten(), nn.Linear(24, 10))
-new = data.load("digits", "test", device="cpu")
-sets = new.images[:300], new.images[300:], new.labels[300:]
-some = {k: [sanity.draw(k, 6, draw)] for k in sanity.TRANSFORMS}
-ours = sanity.best_linear_map(mine, "0", mine[1], some, *sets)
-print(ours.groupby("group")["unexplained"].mean().round(3).to_string())
+draw = torch.manual_seed(0)  # of the initial weights as well
+layer, bend = nn.Conv2d(1, 6, 3, padding=1), nn.Softplus()
+z = layer(data.load("digits", "test", device="cpu").images[:300]).detach()
+kinds = {"permutations": groups.Permutations(6)}
+kinds |= {"positive scalings": groups.GReLU(6)}
+kinds |= {"orthogonal": groups.Orthogonal(6)}
+for name, group in kinds.items():
+    A = group.sample(draw).to(z)
+    moved = bend(torch.einsum("ij,njhw->nihw", A, z))
+    R = least_squares(Statistics.of(moved, bend(z)))
+    print(f"{name}: {1 - R.r2:.1%} unexplained")
 
 # %% [markdown]
 # ## Deviations from the paper
