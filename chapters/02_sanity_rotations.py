@@ -100,8 +100,7 @@ story.at_64()
 
 # %%
 z = torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
-c = 0.5**0.5
-turn = torch.tensor([[c, -c], [c, c]])
+turn = 0.5**0.5 * torch.tensor([[1.0, -1.0], [1.0, 1.0]])
 hidden, wanted = torch.relu(z @ turn.T), torch.relu(z)
 R = torch.linalg.lstsq(hidden, wanted).solution.T  # the repair
 repaired = hidden @ R.T
@@ -400,24 +399,20 @@ finetuning.control(finetuned)
 # The group of Softplus contains only the permutations.
 
 # %%
-import torch
-from torch import nn
+from torch import einsum, manual_seed, nn
 
 from intertwine import groups
 from intertwine.alignment import Statistics, least_squares
 from intertwine_book import data
 
-draw = torch.manual_seed(0)  # of the initial weights as well
+draw = manual_seed(0)  # of the initial weights as well
 layer, bend = nn.Conv2d(1, 6, 3, padding=1), nn.Softplus()
 z = layer(data.load("digits", "test", device="cpu").images[:300]).detach()
-kinds = {"permutations": groups.Permutations(6)}
-kinds |= {"positive scalings": groups.GReLU(6)}
-kinds |= {"orthogonal": groups.Orthogonal(6)}
-for name, group in kinds.items():
+for group in groups.Permutations(6), groups.GReLU(6), groups.Orthogonal(6):
     A = group.sample(draw).to(z)
-    moved = bend(torch.einsum("ij,njhw->nihw", A, z))
+    moved = bend(einsum("ij,njhw->nihw", A, z))
     R = least_squares(Statistics.of(moved, bend(z)))
-    print(f"{name}: {1 - R.r2:.1%} unexplained")
+    print(f"{group}: {1 - R.r2:.1%} unexplained")
 
 # %% [markdown]
 # ## Deviations from the paper
