@@ -465,7 +465,7 @@ def mine(seed):
 
 torch.manual_seed(0)  # of the initial weights
 cut = Junction(mine(0), mine(1), "1", known, test=new, device="cpu")
-begun = {"start": "identity", "recipe": STITCH_RECIPES["fast"]}
+begun = {"start": "identity", "recipe": STITCH_RECIPES["digits"]}
 first, second = cut.activations("test")
 
 
