@@ -444,8 +444,6 @@ story.penalties()
 # But rank 4 has a tenth of its rate.
 # With Adam for both, in four epochs, the relaxation loses more.
 # *From random starts ranks 1 and 2 lose more than the relaxation at every layer of each pair, as in print.*
-#
-# On digits at width 16, from closed forms, rank 4 loses less than the group at layers 3 and 6, in each of four pairs.
 
 # %% tags=["remove-input"] figure="fig-protocols"
 equal_terms.penalties()

@@ -112,12 +112,12 @@ story.matching()
 #   least squares keeps {glue:text}`direct-9-low:.0f` to {glue:text}`direct-9-high:.0f` % there,
 #   a stitch trained by the task {glue:text}`task-9:.0f` % on average.
 #   At layers 1 and 10 there is no gap.
-# - *What the fit loses at layer 9 is size, not direction.*
+# - *What the fit loses at layer 9 is mostly size, not direction.*
 #   It explains {glue:text}`explained-9:.0f` % of the variance there on average, so its values are too small.
 #   One number, {glue:text}`factor-9-low:.1f` to {glue:text}`factor-9-high:.1f`, gives them the size of model 2's:
 #   then the fit keeps {glue:text}`sized-9-low:.0f` to {glue:text}`sized-9-high:.0f` %.
 #   An orthogonal map, which shrinks nothing, keeps {glue:text}`orthogonal-9-low:.0f` to
-#   {glue:text}`orthogonal-9-high:.0f` %.
+#   {glue:text}`orthogonal-9-high:.0f` %; at layers 1 to 8 it keeps less than the fit of that size, on average.
 # - *A worse fit may be a better stitch.*
 #   An orthogonal map cannot fit better than least squares.
 #   At layer 8 of Tiny-10 it keeps more than least squares in each pair,
