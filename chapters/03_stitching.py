@@ -206,8 +206,7 @@ planted = experiments.known_elements(plain, train, test.images[:1], seed, device
 # The theorem says that the group suffices.
 # The paper also calls it the *smallest* class of stitches.
 # This holds if the back is injective and the activations span the space.
-# It says nothing of the networks of this chapter:
-# no continuous map from more than ten numbers to ten outputs is injective ({ref}`ex-smallest`).
+# No network of this chapter has such a back: a continuous map to ten numbers from more of them is not injective.
 # If a batch norm follows that is re-estimated, the elements of determinant ±1 are enough:
 # $\psi$ and $c\psi$ with $c > 0$ then give every input the same class ({ref}`ex-smallest`).
 #
@@ -390,7 +389,7 @@ story.penalties()
 # Is the group the smaller family?
 # It has fewer dimensions, $n$ against $2nr - r^2$ for rank $r$ ({ref}`ex-rank-r`).
 # But it has $n!$ separate pieces, one for each permutation, and a search must choose among them.
-# The paper's footnote 5 compares both by balls of radius ε; {ref}`sec-size` has the count.
+# {ref}`sec-size` compares both by balls, as the paper's footnote 5 does.
 #
 # A *closed form* is a map that is fitted to activations without a gradient step:
 # for rank $r$ a regression, for the group the assignment of {eq}`eq-assignment`.
@@ -527,7 +526,7 @@ for name, network in {"frozen": stitched, "re-estimated": ours}.items():
 # At width 64 matching by activations lowers the barrier from {glue:text}`barrier-trained:.0f`
 # to {glue:text}`barrier-matched:.0f` points.
 # At most {glue:text}`barrier-matched-half:.0f` are left at width 32 and {glue:text}`barrier-matched-narrow:.0f`
-# at width 16; a better matching may leave less.*
+# at width 16.*
 # A stitch asks about one layer.
 # Now look for an element of the *whole* group that brings one network close to another.
 # If the two differed by a symmetry alone, the matched networks would be equal.
@@ -546,7 +545,6 @@ for name, network in {"frozen": stitched, "re-estimated": ours}.items():
 # With re-estimated statistics each pair of width 16 keeps a higher matched barrier than each of width 32,
 # and each of these a higher one than each of width 64, whichever way they are matched.
 # With interpolated statistics pairs of widths 32 and 64 overlap.
-# The mean barrier in points:
 
 # %% tags=["remove-input"]
 connectivity.by_width()
