@@ -110,9 +110,7 @@ def test_the_zero_function_is_the_first_on_the_second_surface_but_not_all_of_it(
 def test_for_equal_slopes_the_second_surface_is_there_from_half_of_that_loss_on():
     equal = record("crossing").query("target == 'both slopes alive'")
     assert ((equal["second_surface"] > 0) == (equal["epsilon"] > 0.5)).all()
-    assert (
-        equal["epsilon"].between(0.5, 1).any()
-    )  # where 'a slope 0' has none
+    assert equal["epsilon"].between(0.5, 1).any()  # where 'a slope 0' has none
 
 
 def test_captions_are_true_of_figures_as_they_open_at_their_largest_threshold():

@@ -153,6 +153,23 @@ def test_restoring_the_variance_worsens_the_fit_and_gains_half_of_what_training_
     assert restored["left"] > fitted["left"] and restored["costs"] < fitted["costs"]
 
 
+def test_reestimating_batch_norm_gains_what_restoring_the_variance_gains_and_training_keeps_more_in_each_pair():
+    again = story.reestimated().pivot_table("y", ["pair", "layer"], "stitch")
+    assert len(again) == 40 and set(story.record("reestimated")["batch_norm"]) == {"reestimated"}
+    by_pair = again.groupby("pair").mean()
+    trained = 100 * BY_PAIR.set_index("pair")["task_loss"]
+    assert (trained - by_pair["least squares"] > 2).all() and (
+        trained - by_pair["variance restored"] > 2
+    ).all()
+    fitted = 100 * BY_PAIR.set_index("pair")["least_squares"]
+    assert (by_pair["least squares"] - fitted > 1).all()  # in each pair
+    assert (
+        abs(FACTS["again"] - FACTS["restored"]) < 0.5 and abs(FACTS["again"] - FACTS["again-restored"]) < 0.2
+    )
+    first = EACH["least squares"].loc["1"] - again["least squares"].unstack("layer")["1"]
+    assert (first > 1).all() and 1 < FACTS["again-1-costs"] < 2
+
+
 def further_off(side):
     """By how much restoring the variance raises the cross-entropy to model 2, by layer and pair."""
     found = story.sides().query("side == @side")

@@ -35,6 +35,11 @@ def gain(side: str = "before the ReLU") -> pd.Series:
     return found["variance restored"] - found["least squares"]
 
 
+def reestimated() -> pd.DataFrame:
+    """Closed forms before the ReLU, with the statistics of batch norm re-estimated after the stitch."""
+    return numbered(record("reestimated"))
+
+
 def stretched(layer: str = "bn3") -> pd.DataFrame:
     """The stretch to the power t: accuracy and unexplained variance, as shares, means over pairs."""
     found = record("stretched").query("layer1 == @layer").groupby("t", as_index=False)
@@ -221,6 +226,9 @@ def _errors() -> dict[str, Any]:
     named = {f"direct-{part}-costs": ("least squares", part) for part in ("loud", "quiet")}
     named |= {"task-quiet-costs": ("task loss", "quiet")}
     found |= {name: costs[at] for name, at in named.items()}
+    again = reestimated().pivot_table("y", "layer", "stitch")
+    found |= {"again": again["least squares"].mean(), "again-restored": again["variance restored"].mean()}
+    found["again-1-costs"] = kept().loc["least squares", "1"] - again.loc["1", "least squares"]
     after, fits = gain("after the ReLU"), sides().query("stitch == 'least squares' and layer == '2'")
     found |= {"after-4": after["4"].mean(), "after-3-loses": -after["3"].mean()}
     found["direct-2-after"] = fits.query("side == 'after the ReLU'")["y"].mean()
