@@ -153,7 +153,7 @@ def test_restoring_the_variance_worsens_the_fit_and_gains_half_of_what_training_
     assert restored["left"] > fitted["left"] and restored["costs"] < fitted["costs"]
 
 
-def test_reestimating_batch_norm_gains_what_restoring_the_variance_gains_and_training_keeps_more_in_each_pair():
+def test_reestimated_batch_norm_gains_what_restored_variance_gains_and_training_keeps_more_in_each_pair():
     again = story.reestimated().pivot_table("y", ["pair", "layer"], "stitch")
     assert len(again) == 40 and set(story.record("reestimated")["batch_norm"]) == {"reestimated"}
     by_pair = again.groupby("pair").mean()
