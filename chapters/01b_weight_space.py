@@ -604,7 +604,7 @@ print(f"outputs change by {relative_error(other(inputs), net(inputs)):.0e}")
 #     several times during training
 #   - closed form with a bound on the scalings, once
 # * - conditions on residual connections
-#   - appendix E, not in the text that we have
+#   - appendix E, which we have not seen
 #   - {eq}`eq-tied`, with proof
 # :::
 #

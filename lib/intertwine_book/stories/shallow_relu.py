@@ -69,11 +69,12 @@ def further() -> dict[str, float]:
 
     Their share in percent, and the median number of sets: as drawn, and after equal neurons were merged.
     """
-    found, told = record("apart"), {}
+    found = record("apart")
+    told: dict[str, float] = {"tried-apart": len(found)}
     for name, of in {"apart": "", "merged": "reduced_"}.items():
         own = found[found[f"{of}apart"]]
         told |= {f"share-{name}": 100 * len(own) / len(found), f"median-{name}": own[f"{of}hidden"].median()}
-    return told | {"tried-apart": len(found)}
+    return told
 
 
 def degeneracies() -> Figure:
