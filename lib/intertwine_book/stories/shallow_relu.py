@@ -70,7 +70,7 @@ def further() -> dict[str, float]:
     Their share in percent, and the median number of sets: as drawn, and after equal neurons were merged.
     """
     found = record("apart")
-    told: dict[str, float] = {"tried-apart": len(found)}
+    told = {"tried-apart": float(len(found))}
     for name, of in {"apart": "", "merged": "reduced_"}.items():
         own = found[found[f"{of}apart"]]
         told |= {f"share-{name}": 100 * len(own) / len(found), f"median-{name}": own[f"{of}hidden"].median()}
