@@ -528,7 +528,7 @@ print(G.scalars, f"{relative_error(other(inputs), mine(inputs)):.0e}")
 #
 # | | printed | here |
 # |---|---|---|
-# | how the groups are found | appendix E.2, not in the text that we have | {prf:ref}`thm-scalars`, and values of σ |
+# | how the groups are found | appendix E.2, which we have not seen | {prf:ref}`thm-scalars`, and values of σ |
 # | {prf:ref}`lem-phi` | $\sigma(I_n)$ invertible | other $tI_n$ are tried as well |
 #
 # ## Exercises

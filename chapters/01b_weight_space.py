@@ -201,17 +201,17 @@ story.orbit()
 # :label: thm-converse
 # Let σ be not constant.
 # Suppose that invertible matrices $A_i$ and $B_i$, with $B_0 = A_k = I$, are such that
-# $W_i' = A_iW_iB_{i-1}$ and $b_i' = A_ib_i$ give the same function as $W, b$, for *all* weights $W, b$.
-# Then $A_i\in G_{\sigma_{n_i}}$ and $B_i = \varphi(A_i)^{-1}$.
+# $W_i' = A_iW_iB_{i-1}^{-1}$ and $b_i' = A_ib_i$ give the same function as $W, b$, for *all* weights $W, b$.
+# Then $A_i\in G_{\sigma_{n_i}}$ and $B_i = \varphi(A_i)$.
 # :::
 #
 # :::{prf:proof}
-# Suppose that $B_m\sigma(A_mz) \ne \sigma(z)$ for some $m$ and $z$.
+# Suppose that $B_m^{-1}\sigma(A_mz) \ne \sigma(z)$ for some $m$ and $z$.
 # Take the last such $m$, and call the two sides $u$ and $v$.
 # Put $W_m = 0$ and $b_m = z$.
 # From layer $m+1$ on the moved network computes what the original computes, but from $u$ in place of $v$.
 # Choose $W_{m+1}$ and $b_{m+1}$ such that σ differs at the first unit, and later layers that pass the difference on.
-# So $\sigma(A_mz) = B_m^{-1}\sigma(z)$ for all $z$ and $m$.
+# So $\sigma(A_mz) = B_m\sigma(z)$ for all $z$ and $m$.
 # :::
 #
 # In {glue:text}`moved-networks:.0f` recorded random networks with ReLU, tanh, GELU, $|x|$ or $x^2$
@@ -604,7 +604,7 @@ print(f"outputs change by {relative_error(other(inputs), net(inputs)):.0e}")
 #     several times during training
 #   - closed form with a bound on the scalings, once
 # * - conditions on residual connections
-#   - appendix E, not in the text that we have
+#   - appendix E, which we have not seen
 #   - {eq}`eq-tied`, with proof
 # :::
 #

@@ -41,7 +41,7 @@
 # {numref}`fig-trace` shows the network $x \mapsto W_3(h + \mathrm{ReLU}(W_2h))$ with $h = \mathrm{ReLU}(W_1x)$
 # and four units in each layer.
 # A weight has two axes, the units that it reads and the units that it writes.
-# A matrix $A$ acts on the axis $a$, a matrix $B$ on the axis $b$.
+# A matrix $A_a$ acts on the axis $a$, a matrix $A_b$ on the axis $b$.
 # Go through the operations:
 
 # %% tags=["hide-input"]
@@ -82,16 +82,16 @@ traced_shortcut()
 # %% [markdown]
 # | operation | axes | what is left |
 # |---|---|---|
-# | $W_1$ | reads the input, writes $a$ | any $A$ in $GL_4$; the input stays |
-# | first ReLU | $a$ | $A$ permutes and scales by positive numbers |
-# | $W_2$ | reads $a$, writes $b$ | any $B$; $W_2$ becomes $BW_2A^{-1}$ |
-# | second ReLU | $b$ | $B$ permutes and scales by positive numbers |
-# | sum | $a$ and $b$ | $B = A$ |
-# | $W_3$ | reads $a$, writes the output | $W_3$ becomes $W_3A^{-1}$; the output stays |
+# | $W_1$ | reads the input, writes $a$ | any $A_a$ in $GL_4$; the input stays |
+# | first ReLU | $a$ | $A_a$ permutes and scales by positive numbers |
+# | $W_2$ | reads $a$, writes $b$ | any $A_b$; $W_2$ becomes $A_bW_2A_a^{-1}$ |
+# | second ReLU | $b$ | $A_b$ permutes and scales by positive numbers |
+# | sum | $a$ and $b$ | $A_b = A_a$ |
+# | $W_3$ | reads $a$, writes the output | $W_3$ becomes $W_3A_a^{-1}$; the output stays |
 #
 # One group is left, the permutations of four units with positive scalings, of dimension 4.
-# Without the shortcut $A$ and $B$ are independent, and the dimension is 8.
-# In numbers, $A$ doubles the first unit and $B$ triples the second:
+# Without the shortcut $A_a$ and $A_b$ are independent, and the dimension is 8.
+# In numbers, $A_a$ doubles the first unit and $A_b$ triples the second:
 
 
 # %%
@@ -106,25 +106,25 @@ class WithShortcut(nn.Module):
         return self.W3(h + self.W2(h).relu())
 
 
-def move(net, A, B):
+def move(net, A_a, A_b):
     new, inv = copy.deepcopy(net), torch.linalg.inv
-    new.W1.weight.data = A @ net.W1.weight
-    new.W2.weight.data = B @ net.W2.weight @ inv(A)
-    new.W3.weight.data = net.W3.weight @ inv(A)
+    new.W1.weight.data = A_a @ net.W1.weight
+    new.W2.weight.data = A_b @ net.W2.weight @ inv(A_a)
+    new.W3.weight.data = net.W3.weight @ inv(A_a)
     return new
 
 
 torch.manual_seed(seed)
 small, x = WithShortcut().double().eval(), torch.randn(5, 3).double()
-A, B = torch.tensor([[2.0, 1, 1, 1], [1, 3, 1, 1]]).double().diag_embed()
-pair = [move(small, A, other) for other in (B, A)]
+A_a, A_b = torch.tensor([[2.0, 1, 1, 1], [1, 3, 1, 1]]).double().diag_embed()
+pair = [move(small, A_a, other) for other in (A_b, A_a)]
 changes = [relative_error(net(x), small(x)) for net in pair]
 print(*[f"{change:.0%}" for change in changes])
 table = find_symmetries(small, x).to_frame()
 print(table[["group", "writers", "readers"]].to_string(index=False))
 
 # %% [markdown]
-# Independent $A$ and $B$ change the outputs by {glue:text}`apart:.0f` %, $B = A$ by nothing but rounding.
+# Independent $A_a$ and $A_b$ change the outputs by {glue:text}`apart:.0f` %, $A_b = A_a$ by nothing but rounding.
 # The library goes through the same table: it runs the network once, writes down every operation,
 # and solves for what may move.
 #

@@ -89,7 +89,7 @@ story.at_64()
 #   {glue:text}`exact-64-5-said` points* of {glue:text}`alone-64:.0f` % at the first, second and third convolution
 #   (in the paper's numbers the layers 0, 2 and 5; 95 % intervals over {glue:text}`networks-64` networks).
 #   So at the first no loss is established.
-#   Signs cost at most {glue:text}`signs-high:.1f` on average.
+#   Permutations with signs cost at most {glue:text}`signs-high:.1f` on average.
 # - *Our narrower network loses more*: an orthogonal matrix costs {glue:text}`relu-first:.0f` to
 #   {glue:text}`relu-last:.0f` points in one of width 16, which is less accurate.
 #
@@ -100,17 +100,16 @@ story.at_64()
 
 # %%
 z = torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
-c = 0.5**0.5
-turn = torch.tensor([[c, -c], [c, c]])
+turn = 0.5**0.5 * torch.tensor([[1.0, -1.0], [1.0, 1.0]])
 hidden, wanted = torch.relu(z @ turn.T), torch.relu(z)
-B = torch.linalg.lstsq(hidden, wanted).solution.T
-repaired = hidden @ B.T
+R = torch.linalg.lstsq(hidden, wanted).solution.T  # the repair
+repaired = hidden @ R.T
 steps = {"hidden": hidden, "repaired": repaired, "wanted": wanted}
 for name, values in steps.items():
     print(f"third input, {name}: {values[2].round(decimals=2).tolist()}")
 
 # %% [markdown]
-# | $z$ | $Az$ | $\sigma(Az)$ | $B\sigma(Az)$ | wanted: $\sigma(z)$ |
+# | $z$ | $Az$ | $\sigma(Az)$ | $R\sigma(Az)$ | wanted: $\sigma(z)$ |
 # |---|---|---|---|---|
 # | $(1, 1)$ | $(0, \sqrt2)$ | $(0, \sqrt2)$ | $(1, 1)$ | $(1, 1)$ |
 # | $(1, -1)$ | $(\sqrt2, 0)$ | $(\sqrt2, 0)$ | $(1, 0)$ | $(1, 0)$ |
@@ -125,27 +124,27 @@ for name, values in steps.items():
 #
 # Let $z$ be the output of a layer with the weights $W, b$.
 # {numref}`fig-insertion` shows two ways to ask what $A$ costs.
-# The first keeps the network frozen and fits one matrix $B$ after the activation.
+# The first keeps the network frozen and fits one matrix $R$, the *repair*, after the activation.
 # The second is the paper's: it multiplies $A$ into the weights of the layer, and finetunes all later layers.
 
 # %% tags=["remove-input"] figure="fig-insertion"
 insertion_diagram()
 
 # %% [markdown]
-# A linear regression on training images finds $B$.
-# Each position of each image gives one row $z$:
+# A linear regression on training images finds $R$.
+# Each position of each image gives one vector $z$:
 #
-# $$B = \operatorname*{arg\,min}_{B} \lVert \sigma(zA^\top)B^\top - \sigma(z)\rVert^2.$$ (eq-best-map)
+# $$R = \operatorname*{arg\,min}_{R} \sum_z\lVert R\,\sigma(Az) - \sigma(z)\rVert^2.$$ (eq-best-map)
 #
-# The network goes on with $\sigma(zA^\top)B^\top$ on test images, and the *penalty* is the accuracy
+# The network goes on with $R\,\sigma(Az)$ on test images, and the *penalty* is the accuracy
 # that it loses, in points.
 # A matrix that is trained for accuracy may lose less; none is recorded.
-# The *unexplained* share is $\lVert \sigma(zA^\top)B^\top - \sigma(z)\rVert^2 / \lVert\sigma(z)\rVert^2$.
+# The *unexplained* share is $\sum_z\lVert R\,\sigma(Az) - \sigma(z)\rVert^2 / \sum_z\lVert\sigma(z)\rVert^2$.
 #
 # :::{prf:proposition} The regression undoes the group
 # :label: prop-regression
 # If $A\in G_\sigma$, the minimum in {eq}`eq-best-map` is 0 on every data set,
-# and $B = \varphi_\sigma(A)^{-1}$ attains it.
+# and $R = \varphi_\sigma(A)^{-1}$ attains it.
 # Let $S$ be the span of the fitted activations $\sigma(z)$.
 # Every minimiser undoes $A$ on each input whose activation lies in $S$.
 # If $S = \mathbb R^n$, there is one minimiser.
@@ -153,8 +152,8 @@ insertion_diagram()
 #
 # :::{prf:proof}
 # $\sigma(Az) = \varphi_\sigma(A)\sigma(z)$ for every $z$.
-# So $B = \varphi_\sigma(A)^{-1}$ leaves no error.
-# For every minimiser $B$, $B\varphi_\sigma(A)$ is the identity on the fitted activations, and so on $S$.
+# So $R = \varphi_\sigma(A)^{-1}$ leaves no error.
+# For every minimiser $R$, $R\,\varphi_\sigma(A)$ is the identity on the fitted activations, and so on $S$.
 # :::
 #
 # Here is the fit for the second convolution of a small network, trained on handwritten digits by this page.
@@ -188,8 +187,8 @@ with torch.no_grad():
     z = front(images.double())
     changed = torch.einsum("ij,njhw->nihw", A, z).relu()
     X, Y = rows(changed), rows(z.relu())
-    B = torch.linalg.lstsq(X, Y).solution.T
-    unexplained = (X @ B.T - Y).square().sum() / Y.square().sum()
+    R = torch.linalg.lstsq(X, Y).solution.T
+    unexplained = (X @ R.T - Y).square().sum() / Y.square().sum()
 
 fit = sanity.best_linear_map(f, "conv2", f.relu2, {"one": [A]}, **use).iloc[0]
 print(f"unexplained by hand: {100 * unexplained:.2f} %")
@@ -197,13 +196,13 @@ print(f"by the library: {100 * fit['unexplained']:.2f} %")
 print(f"accuracy lost: {fit['penalty']:.1f} points")
 
 # %% [markdown]
-# `sanity.best_linear_map` does the same for five kinds of matrices:
+# `sanity.best_linear_map` does the same for five kinds of matrices, which figures, tables and code name alike:
 #
-# - permutations;
-# - permutations with signs;
-# - permutations with positive scalings (for short *positive scalings*), whose logarithms have standard deviation 1;
-# - permutations with scalings of either sign (*nonzero scalings*);
-# - orthogonal matrices, uniform on $O(n)$.
+# - *permutations*;
+# - *signed permutations*: permutations with signs;
+# - *positive scalings*: permutations with positive scalings, whose logarithms have standard deviation 1;
+# - *nonzero scalings*: permutations with scalings of either sign;
+# - *orthogonal* matrices, uniform on $O(n)$.
 #
 # Over all matrices of a layer the penalty grows with the unexplained share ({numref}`fig-unexplained`).
 # But the share does not fix the penalty; perhaps later layers do not read all of the activations.
@@ -247,7 +246,7 @@ story.activations()
 # The paper multiplies $A$ into the weights of a layer, freezes this layer and those before it,
 # and finetunes the rest.
 # The *rotation penalty* is the accuracy before minus the accuracy after.
-# Finetuning can repair more than $B$, because all later layers adapt.
+# Finetuning can repair more than $R$, because all later layers adapt.
 # It can repair less, because training stops too early.
 # And it may improve a network that needed no repair.
 # So we add a *control*: the identity for $A$, with the same finetuning.
@@ -273,7 +272,7 @@ print(f"after finetuning {penalty:.1f} points are lost")
 # They are means over {glue:text}`networks-64` networks of width 64, each finetuned with one matrix of a kind,
 # and over {glue:text}`draws` matrices in one network of width {glue:text}`width`.
 # The closed form is judged on {glue:text}`judged-on` test images, finetuning on all.
-# Each cell is *group | orthogonal*; the paper's are read off its figure 4 to about 1 point:
+# Each cell is *positive scalings | orthogonal*; the paper's are read off its figure 4 to about 1 point:
 
 # %% tags=["remove-input"]
 finetuning.penalties()
@@ -396,23 +395,24 @@ finetuning.control(finetuned)
 #
 # ## Adapt this
 #
-# A network of your own, trained or not: any `nn.Sequential` in which an activation follows the layer that you name.
+# A layer and an activation of your own, trained or not, on images of your own.
 # The group of Softplus contains only the permutations.
 
 # %%
-from torch import manual_seed, nn
+from torch import einsum, manual_seed, nn
 
+from intertwine import groups
+from intertwine.alignment import Statistics, least_squares
 from intertwine_book import data
-from intertwine_book.experiments import sanity_rotations as sanity
 
-draw = manual_seed(0)
-parts = nn.Conv2d(1, 6, 3, padding=1), nn.Softplus(), nn.AdaptiveAvgPool2d(2)
-mine = nn.Sequential(*parts, nn.Flatten(), nn.Linear(24, 10))
-new = data.load("digits", "test", device="cpu")
-sets = new.images[:300], new.images[300:], new.labels[300:]
-some = {k: [sanity.draw(k, 6, draw)] for k in sanity.TRANSFORMS}
-ours = sanity.best_linear_map(mine, "0", mine[1], some, *sets)
-print(ours.groupby("group")["unexplained"].mean().round(3).to_string())
+draw = manual_seed(0)  # of the initial weights as well
+layer, bend = nn.Conv2d(1, 6, 3, padding=1), nn.Softplus()
+z = layer(data.load("digits", "test", device="cpu").images[:300]).detach()
+for group in groups.Permutations(6), groups.GReLU(6), groups.Orthogonal(6):
+    A = group.sample(draw).to(z)
+    moved = bend(einsum("ij,njhw->nihw", A, z))
+    R = least_squares(Statistics.of(moved, bend(z)))
+    print(f"{group}: {1 - R.r2:.1%} unexplained")
 
 # %% [markdown]
 # ## Deviations from the paper
@@ -466,10 +466,10 @@ print(ours.groupby("group")["unexplained"].mean().round(3).to_string())
 #
 # ::::{solution} ex-which-cells
 # :class: dropdown
-# Those in the group, by {prf:ref}`prop-regression`: signs for tanh and the absolute value,
-# positive scalings for ReLU and the absolute value, scalings of either sign for the absolute value.
+# Those in the group, by {prf:ref}`prop-regression`: signed permutations for tanh and the absolute value,
+# positive scalings for ReLU and the absolute value, nonzero scalings for the absolute value.
 # In the mean over layers one kind costs less than half a point: scalings before tanh.
-# As tanh is odd, those of either sign cost exactly what positive ones do.
+# As tanh is odd, nonzero scalings cost exactly what positive ones do.
 # Near 0 tanh is almost linear; or later layers do not need what is lost.
 # ::::
 #

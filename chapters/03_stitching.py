@@ -206,6 +206,7 @@ planted = experiments.known_elements(plain, train, test.images[:1], seed, device
 # The theorem says that the group suffices.
 # The paper also calls it the *smallest* class of stitches.
 # This holds if the back is injective and the activations span the space.
+# No network of this chapter has such a back: a continuous map to ten numbers from more of them is not injective.
 # If a batch norm follows that is re-estimated, the elements of determinant ±1 are enough:
 # $\psi$ and $c\psi$ with $c > 0$ then give every input the same class ({ref}`ex-smallest`).
 #
@@ -388,6 +389,7 @@ story.penalties()
 # Is the group the smaller family?
 # It has fewer dimensions, $n$ against $2nr - r^2$ for rank $r$ ({ref}`ex-rank-r`).
 # But it has $n!$ separate pieces, one for each permutation, and a search must choose among them.
+# {ref}`sec-size` compares both by balls, as the paper's footnote 5 does.
 #
 # A *closed form* is a map that is fitted to activations without a gradient step:
 # for rank $r$ a regression, for the group the assignment of {eq}`eq-assignment`.
@@ -441,8 +443,6 @@ story.penalties()
 # But rank 4 has a tenth of its rate.
 # With Adam for both, in four epochs, the relaxation loses more.
 # *From random starts ranks 1 and 2 lose more than the relaxation at every layer of each pair, as in print.*
-#
-# On digits at width 16, from closed forms, rank 4 loses less than the group at layers 3 and 6, in each of four pairs.
 
 # %% tags=["remove-input"] figure="fig-protocols"
 equal_terms.penalties()
@@ -525,7 +525,8 @@ for name, network in {"frozen": stitched, "re-estimated": ours}.items():
 # But with batch norm re-estimated, the symmetries that we found nearly join the networks by a line.
 # At width 64 matching by activations lowers the barrier from {glue:text}`barrier-trained:.0f`
 # to {glue:text}`barrier-matched:.0f` points.
-# It leaves {glue:text}`barrier-matched-half:.0f` at width 32 and {glue:text}`barrier-matched-narrow:.0f` at width 16.*
+# At most {glue:text}`barrier-matched-half:.0f` are left at width 32 and {glue:text}`barrier-matched-narrow:.0f`
+# at width 16.*
 # A stitch asks about one layer.
 # Now look for an element of the *whole* group that brings one network close to another.
 # If the two differed by a symmetry alone, the matched networks would be equal.
@@ -544,7 +545,6 @@ for name, network in {"frozen": stitched, "re-estimated": ours}.items():
 # With re-estimated statistics each pair of width 16 keeps a higher matched barrier than each of width 32,
 # and each of these a higher one than each of width 64, whichever way they are matched.
 # With interpolated statistics pairs of widths 32 and 64 overlap.
-# The mean barrier in points:
 
 # %% tags=["remove-input"]
 connectivity.by_width()
@@ -765,13 +765,13 @@ for how in ({}, {"recipe": STITCH_RECIPES["digits"]}):
 # :::{exercise}
 # :label: ex-affine-normal
 # Let $\psi$ be the affine least-squares map from $a$ to $b$.
-# Show that $\psi\circ B$ with an invertible matrix $B$ is fitted to $B^{-1}a$.
+# Show that $\psi\circ C$ with an invertible matrix $C$ is fitted to $C^{-1}a$.
 # What does a full stitch therefore say about the basis in which a layer is written?
 # :::
 #
 # ::::{solution} ex-affine-normal
 # :class: dropdown
-# The sets $\{\psi a\}$ and $\{(\psi B)(B^{-1}a)\}$ of predictions are equal, so their minimisers are.
+# The sets $\{\psi a\}$ and $\{(\psi C)(C^{-1}a)\}$ of predictions are equal, so their minimisers are.
 # A full stitch says nothing about the basis; a permutation with scalings does.
 # ::::
 #

@@ -112,13 +112,16 @@ story.matching()
 #   least squares keeps {glue:text}`direct-9-low:.0f` to {glue:text}`direct-9-high:.0f` % there,
 #   a stitch trained by the task {glue:text}`task-9:.0f` % on average.
 #   At layers 1 and 10 there is no gap.
+# - *What the fit loses at layer 9 is mostly size, not direction.*
+#   It explains {glue:text}`explained-9:.0f` % of the variance there on average, so its values are too small.
+#   One number, {glue:text}`factor-9-low:.1f` to {glue:text}`factor-9-high:.1f`, gives them the size of model 2's:
+#   then the fit keeps {glue:text}`sized-9-low:.0f` to {glue:text}`sized-9-high:.0f` %.
+#   An orthogonal map, which shrinks nothing, keeps {glue:text}`orthogonal-9-low:.0f` to
+#   {glue:text}`orthogonal-9-high:.0f` %; at layers 1 to 8 it keeps less than the fit of that size, on average.
 # - *A worse fit may be a better stitch.*
 #   An orthogonal map cannot fit better than least squares.
 #   At layer 8 of Tiny-10 it keeps more than least squares in each pair,
 #   by {glue:text}`orthogonal-ahead:.1f` % on average; in early layers it keeps less.
-#   On ResNet-20 it keeps more at layers 5 to 9 in each of four pairs:
-#   at layer 9 {glue:text}`orthogonal-9-low:.0f` to {glue:text}`orthogonal-9-high:.0f` %, and least squares
-#   {glue:text}`direct-9-all-low:.0f` to {glue:text}`direct-9-all-high:.0f` % (both fitted to all images).
 # - *On Tiny-10 no permutation of channels does as well as these maps.*
 #   The one that fits best keeps {glue:text}`permuted-2:.0f` % at layer 2
 #   and {glue:text}`permuted-8:.0f` % at layer 8, a random one {glue:text}`shuffled:.0f` % on average.
@@ -285,6 +288,12 @@ story.restored()
 # At layer 3 it loses {glue:text}`after-3-loses:.0f` % on average, and the cross-entropy rises in three of five pairs.
 # The place of the cut matters as much: at layer 2 least squares keeps {glue:text}`direct-2:.0f` %
 # before the ReLU and {glue:text}`direct-2-after:.0f` % after it.
+#
+# *Estimating the statistics of batch norm again after the stitch gains as much.*
+# Before the ReLU least squares then keeps {glue:text}`again:.1f` % on average, and stretched as well
+# {glue:text}`again-restored:.1f` %.
+# Training still keeps more in each pair.
+# At layer 1, where nothing was lost, re-estimation costs {glue:text}`again-1-costs:.1f` %.
 
 # %% [markdown]
 # Multiply the $j$-th channel of the fit by $s_j^t$, where $s_j$ restores its variance:

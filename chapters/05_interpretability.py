@@ -240,13 +240,14 @@ efficientnet.both_levels()
 # A rotation mixes the units that were drawn, not the whole layer.
 # Rotations are drawn uniformly (by Haar measure), five a layer, the same before and after training.
 # A network is a trial, with its mean over blocks and rotations.
-# Each interval is a 95 % t-interval over three networks.
+# The three networks are sizes of one family and no draws, so we show each, and no interval.
 # Overlaps of {numref}`fig-imagenet` and {numref}`fig-depth` are counted at every third pixel in each direction.
 # The {doc}`../scoreboard` corrects for the number of lines, and reads the tables with the usual levels.
 # :::
 #
-# With equal areas the mean IoU of all blocks changes by {glue:text}`equal-first` % after the first ReLU6 and by
-# {glue:text}`equal-linear` % at the linear output; deep blocks, whose IoU is higher, weigh more in it.
+# With equal areas the mean IoU of all blocks changes by {glue:text}`equal-first` % in the three networks after the
+# first ReLU6, and by {glue:text}`equal-linear` % at the linear output; deep blocks, whose IoU is higher, weigh more
+# in it.
 # In the own basis {glue:text}`empty-first:.0f` % of the units after the first ReLU6 select no pixel, and have an IoU
 # of 0; without them the change is {glue:text}`filled-first` %.
 # After the second ReLU6 the IoU rises by {glue:text}`equal-second` %.
@@ -257,7 +258,7 @@ efficientnet.both_levels()
 #
 # Untrained networks lose {glue:text}`fall-untrained:.0f` % after the first ReLU6 with the usual levels,
 # and change by {glue:text}`equal-untrained` % with equal areas.
-# With equal areas untrained networks fall and trained ones do not on average,
+# With equal areas the three untrained networks fall, and the trained ones do not,
 # so we do not say that training causes the fall.
 #
 # *What would change it.*

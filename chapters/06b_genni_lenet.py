@@ -37,7 +37,7 @@
 # The plane beside it goes through solutions of a smaller LeNet for another target, whose outputs differ from image
 # to image.
 # At a tenth of the zero function's loss its good networks form three small islands.
-# At the left panel's threshold, {glue:text}`printed:.0f` times the zero function's loss,
+# At the left panel's threshold, about {glue:text}`printed:.0f` times the zero function's loss,
 # {glue:text}`varying-inside:.0f` % of this plane is in the set, in one piece.
 
 # %% tags=["hide-input"]
@@ -116,7 +116,8 @@ assert relative == 1  # it is the zero function
 assert torch.isclose(genni.loss_at(judged.on(images), centre.detach())[0], loss)
 
 # %% [markdown]
-# The printed ε = 0.0025 is {glue:text}`printed:.0f` times the loss of the zero function.
+# The printed ε = 0.0025 is about {glue:text}`printed:.0f` times the loss of the zero function,
+# estimated on 500 images.
 # The paper sees "a large and wider connected region of low loss".
 # In the plane of its figure 4 this region contains the hatched part.
 # *In {glue:text}`not-zero:.0f` % of the region the network does not return 0.*

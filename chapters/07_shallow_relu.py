@@ -420,8 +420,12 @@ draw.decision_tree()
 # With twelve neurons, three inputs and weights −1, 0, 1 the median network of {numref}`fig-counts` has
 # {glue:text}`median-1:.0f` sets that satisfy {eq}`eq-flip`, with integers up to 2 it has {glue:text}`median-2:.0f`.
 # From 8 on at most one network in a hundred has any.
-# Each set is a hidden symmetry once the biases keep all hyperplanes apart.
-# Those drawn do not: most networks of weights −1, 0, 1 have two neurons on one hyperplane.
+# Where no two neurons share a hyperplane, each set is a hidden symmetry.
+# Of {glue:text}`tried-apart:,.0f` networks with weights −1, 0, 1 this is so in {glue:text}`share-apart:.0f` %,
+# and the median of these is {glue:text}`median-apart:.0f` sets.
+# The reduction of {prf:ref}`def-minimal` merges neurons and keeps the function;
+# after it no two share a hyperplane in {glue:text}`share-merged:.0f` %, whose median is
+# {glue:text}`median-merged:.0f`.
 # So quantisation to three levels can create hidden symmetries.
 # Among the networks drawn at size 64, the largest, none was found.
 # Twelve neurons and three inputs are a favourable case:
@@ -643,7 +647,7 @@ found.equal, found.symmetry.permutation
 # $\mathbb R_{>0}^r\rtimes\Sigma_r$.
 # :::
 #
-# The paper's hierarchy, as we read it (its formula is missing in our text), is strict:
+# The paper's hierarchy, as we read it, is strict:
 # *generic* ⇒ *no neuron deleted by the reduction* ⇒ *trivial stabiliser*.
 # The conditions of {prf:ref}`thm-generic` are not necessary: the rows of the second function are dependent.
 #
@@ -835,7 +839,8 @@ draw.degeneracies(degeneracy)
 # - {eq}`eq-canonical` decides equality without a search.
 #   A *yes* comes with the symmetry, a *no* with an input; floats have a tolerance, and may stay undecided.
 # - Hidden symmetries are absent on a dense open set.
-#   Half of the networks of twelve neurons and three inputs with weights −1, 0 and 1 have dozens of sets to flip.
+#   Half of the networks of twelve neurons and three inputs with weights −1, 0 and 1 have dozens of sets to flip,
+#   also of those few in which each set is a hidden symmetry.
 # - With independent rows, $w_i\ne0$ and $\lambda_i\ne0$, there are at most $\binom n{\lfloor n/2\rfloor}$ orbits,
 #   and θ is locally identifiable: the paper's conjecture holds for one hidden layer.
 # - Four networks of 64 neurons, trained on Fashion-MNIST with weight decay $10^{-4}$, are nearly degenerate:

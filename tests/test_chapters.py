@@ -169,6 +169,14 @@ def test_the_cell_to_adapt_uses_no_name_of_another_cell(chapter):
     assert_no_undefined_names(to_adapt(chapter))
 
 
+@CHAPTERS
+def test_the_cell_to_adapt_uses_the_public_library_and_of_the_book_its_data_alone(chapter):
+    tree = ast.walk(ast.parse(to_adapt(chapter)))
+    named = [(n.module, each.name) for n in tree if isinstance(n, ast.ImportFrom) for each in n.names]
+    of_book = {(module, name) for module, name in named if module.startswith("intertwine_book")}
+    assert of_book <= {("intertwine_book", "data")}
+
+
 @pytest.mark.slow
 @CHAPTERS
 def test_the_cell_to_adapt_runs_alone(chapter, tmp_path, monkeypatch):

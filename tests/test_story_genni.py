@@ -1,20 +1,24 @@
 """What sentences of chapter 6 say of its recorded runs, and of searches."""
 
+import re
 from functools import cache
 from pathlib import Path
 
 import pytest
 import torch
+import yaml
 from helpers import generator
 
 from intertwine import genni
 from intertwine_book import claims, models, results
 from intertwine_book.experiments.genni import closed_form, statements
 from intertwine_book.experiments.genni.authors import authors_draws
+from intertwine_book.figures.epsilon_slider import epsilon_slider
 from intertwine_book.stories import genni as story
 from intertwine_book.stories.genni import record
 
-LEDGER = Path(__file__).parents[1] / "book/claims.yml"
+ROOT = Path(__file__).parents[1]
+LEDGER = ROOT / "book/claims.yml"
 
 
 @cache
@@ -25,8 +29,26 @@ def plane_and_slopes_of_figure_2():
     return genni.plane(genni.descend(problem, starts[:4], **sgd)), closed_form.slopes(theirs)
 
 
-def test_the_printed_threshold_is_16_times_the_loss_of_the_zero_function():
-    assert round(story.facts()["ratio"]) == 16  # as learned.md has it
+def test_the_printed_threshold_is_18_times_the_loss_of_the_zero_function_exactly_and_on_the_paper_s_inputs():
+    _, target = plane_and_slopes_of_figure_2()
+    exact = statements.PRINTED_EPSILON / (target.double().square().sum().item() / 2)
+    assert story.facts()["ratio"] == pytest.approx(exact, rel=1e-6)
+    assert round(exact) == round(story.facts()["ratio-theirs"]) == 18
+
+
+def test_the_losses_of_the_published_networks_are_exact():
+    space, target = plane_and_slopes_of_figure_2()
+    nets, target = space.at(space.coordinates.to(space.centre)).double(), target.double()
+    exact = closed_form.gaussian_loss(nets, target) / (target.square().sum() / 2)
+    assert record("published_networks")["relative_loss"].to_numpy() == pytest.approx(exact.numpy(), abs=1e-3)
+
+
+def test_at_inputs_plus_and_minus_1_the_loss_of_two_neurons_is_the_mean_over_gaussian_inputs():
+    """So chapter 6 judges the paper's networks without an estimate."""
+    theta, others = torch.randn(4, dtype=torch.float64), torch.randn(20, 4, dtype=torch.float64)
+    both = genni.Problem(models.fcn(), theta, torch.tensor([[1.0], [-1.0]]).double())
+    exact = closed_form.gaussian_loss(others, closed_form.slopes(theta))
+    torch.testing.assert_close(genni.loss_at(both, others), exact)
 
 
 def test_of_the_four_networks_that_span_the_planes_one_is_a_solution_and_one_worse_than_zero():
@@ -83,6 +105,27 @@ def test_the_zero_function_is_the_first_on_the_second_surface_but_not_all_of_it(
     second = (at[:, :2] > 0).all(1) & (closed_form.gaussian_loss(at, target) < statements.PRINTED_EPSILON)
     slope = closed_form.slopes(at[second])[:, 0]
     assert target[0] == 0 and slope.square().max() > 10 * target[1].square()
+
+
+def test_for_equal_slopes_the_second_surface_is_there_from_half_of_that_loss_on():
+    equal = record("crossing").query("target == 'both slopes alive'")
+    assert ((equal["second_surface"] > 0) == (equal["epsilon"] > 0.5)).all()
+    assert equal["epsilon"].between(0.5, 1).any()  # where 'a slope 0' has none
+
+
+def test_captions_are_true_of_figures_as_they_open_at_their_largest_threshold():
+    captions = yaml.safe_load((ROOT / "chapters/captions/06_genni.yml").read_text())
+    text = (ROOT / "chapters/06_genni.py").read_text()
+    (first,) = re.findall(r"epsilon_slider\(thin, \[.*, ([\d.]+)\], name", text)
+    assert captions["fig-live-search"]["caption"].startswith(f"At ε = {first}, where the slider starts")
+    assert "levels = [0.1, 0.3, 0.9, 3.0, round(ratio, 1)]" in text
+    words = captions["fig-their-plane"]["caption"]
+    assert words.startswith("At the printed ε, where the slider starts, the set has a second surface")
+    some = genni.Grid(torch.tensor([-1.0, 1.0]), torch.full((2, 2, 2), 0.5), 1.0)
+    (slider,) = epsilon_slider(some, [0.1, 0.9], name="here").figure.layout.sliders
+    assert slider.active == 1
+    there = record("crossing").query("target == 'a slope 0'").set_index("epsilon")["second_surface"]
+    assert there[there.index < 1].max() == 0 < there[there.index.max()]
 
 
 def test_the_second_surface_is_there_just_when_epsilon_exceeds_the_bound():

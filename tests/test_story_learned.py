@@ -13,14 +13,19 @@ from intertwine_book.build.layout import Book
 from intertwine_book.build.render import needs
 from intertwine_book.figures.chapter_map import arrows, chapter_map, chapter_tree
 from intertwine_book.figures.dissimilarity import CKA, TRAINED, UNTRAINED
+from intertwine_book.results import recorded
 from intertwine_book.stories import (
     any_network,
     connectivity,
     dissimilarity,
     genni,
+    inserted,
     learned,
     matching,
+    sanity_rotations,
     shallow_relu,
+    similarity_and_function,
+    stitching,
     widths,
 )
 
@@ -104,6 +109,38 @@ def test_without_reestimated_batch_norm_barriers_of_widths_32_and_64_overlap():
             for table in tables
         )
         assert half.min() < wide.max() and half.max() > wide.min()
+
+
+def test_batch_norm_decides_what_least_squares_loses_at_two_of_three_layers_and_changes_little_elsewhere():
+    lost = stitching.norms().pivot_table("penalty", ["pair", "layer", "map"], "batch norm")
+    saved = (lost["frozen"] - lost["re-estimated"]).unstack("pair")
+    assert saved.shape[1] == 3 and (saved.xs("least squares", level="map").loc[[6, 10]] > 5).all(axis=None)
+    mean = saved.mean(axis=1)
+    assert abs(mean[3, "least squares"]) < 0.2 and 0 < mean[10, "assignment"] < 1.5 < mean[6, "assignment"]
+
+
+def test_a_permutation_of_channels_does_nearly_as_much_as_a_rotation_on_average():
+    found = similarity_and_function.facts()
+    assert found["rotated"] < found["permuted"] < 15 < found["unrotated"] / 5
+
+
+def test_after_two_epochs_an_element_of_the_group_has_lost_points_that_the_linear_repair_restores_in_full():
+    tuned, exact = (inserted.mean(name).loc[inserted.GROUP] for name in ("finetuned", "best_linear_map"))
+    assert len(tuned) == 3 and tuned.min() > 2 and (exact == 0).all()
+    told = sanity_rotations.facts()
+    assert (tuned.min(), tuned.max()) == (told["tuned-group-low"], told["tuned-group-high"])
+
+
+def test_half_of_the_gap_between_the_best_fit_and_the_best_stitch_is_lost_size():
+    found = matching.facts()
+    share = (found["restored"] - found["direct"]) / (found["task"] - found["direct"])
+    assert 0.4 < share < 0.6
+
+
+def test_networks_of_the_first_card_have_no_batch_norm():
+    made = recorded("02_sanity_rotations", "best_linear_map")["desk"][1]["parameters"]
+    chapter = (BOOK.root / "chapters/02_sanity_rotations.py").read_text()
+    assert made["width"] == 64 and 'shape = {"width": width, "norm": False' in chapter
 
 
 def test_weight_decay_makes_small_the_neurons_that_never_fire():

@@ -53,10 +53,26 @@ def test_half_of_the_networks_with_weights_of_minus_one_zero_and_one_have_dozens
 
 
 def test_most_networks_of_weights_minus_one_zero_and_one_have_two_neurons_on_one_hyperplane():
-    draw = generator(0)
-    drawn = [shallow.random_network(12, 3, 1, 1, generator=draw) for _ in range(100)]
-    shared = sum(len(np.unique(shallow.arrangement(p).labels)) < p.n for p in drawn)
-    assert shared > 70
+    drawn, told = story.record("apart"), story.facts()
+    assert len(drawn) == told["tried-apart"] == 1500 and 12 < told["share-apart"] < 18
+    assert 0.4 < (drawn["reduced_apart"] & ~drawn["apart"]).mean() + drawn["apart"].mean() < 0.55
+
+
+def test_where_each_set_is_a_further_symmetry_half_of_the_networks_still_have_dozens_and_merged_ones_ten():
+    told = story.facts()
+    assert told["median-apart"] > 24 and told["median-merged"] == 10 and 40 < told["share-merged"] < 55
+    drawn = story.record("apart")
+    assert (drawn.loc[drawn["apart"], "reduced_neurons"] == 12).all()  # nothing to merge
+    assert (drawn.loc[drawn["apart"], "hidden"] == drawn.loc[drawn["apart"], "reduced_hidden"]).all()
+
+
+def test_merging_keeps_the_function_of_the_networks_that_were_counted():
+    draw = generator(5)  # as the table draws them
+    for row in story.record("apart").head(5).itertuples():
+        p = shallow.random_network(12, 3, 1, 1, generator=draw)
+        reduced = shallow.zero_factor_reduction(p)
+        assert (reduced.n, shallow.hidden_symmetries(p).count) == (row.reduced_neurons, row.hidden)
+        assert same_function(p, reduced).equal
 
 
 def test_each_set_is_a_hidden_symmetry_once_the_biases_keep_all_hyperplanes_apart():

@@ -59,16 +59,16 @@ def best_linear_map(
     test_images: Float[Tensor, "M ..."],
     test_labels: Int[Tensor, " M"],
 ) -> Iterator[Row]:
-    """The best linear map behind the activation, in closed form, and the accuracy that remains lost.
+    """The best linear repair after the activation, in closed form, and the accuracy that remains lost.
 
-    With z the output of `layer`, B is the least-squares map from σ(Az) to σ(z) over `images`, channels mixed
-    at every position alike; the network, in float64, then goes on with Bσ(Az). For A in the group of σ,
-    B = φ(A)^{-1} is exact. The transforms are matrices as wide as the layer, by name.
+    With z the output of `layer`, R is the least-squares map from σ(Az) to σ(z) over `images`, channels mixed
+    at every position alike; the network, in float64, then goes on with Rσ(Az). For A in the group of σ,
+    R = φ(A)^{-1} is exact. The transforms are matrices as wide as the layer, by name.
 
     Raises:
         ValueError: the network is no chain, there is no such layer, or what follows it is not the activation.
 
-    Columns group, trial, own (is A in the activation's group), unexplained (‖Bσ(Az) − σ(z)‖² as a share of
+    Columns group, trial, own (is A in the activation's group), unexplained (‖Rσ(Az) − σ(z)‖² as a share of
     ‖σ(z)‖²), accuracy, base_accuracy (percent), penalty (points; lower is better), penalty_images.
     """
     network = copy.deepcopy(network).double().eval()
@@ -97,10 +97,10 @@ def best_linear_map(
             for trial, A in enumerate(matrices):
                 turned = (torch.tensordot(v, A.to(v), ([axis], [1])) for v in (z, z_test))
                 mixed, mixed_test = (v.movedim(-1, axis) for v in turned)
-                B = least_squares(Statistics.of(activation(mixed), h))
-                logits = back(B(activation(mixed_test)))
+                R = least_squares(Statistics.of(activation(mixed), h))
+                logits = back(R(activation(mixed_test)))
                 correct = int((logits.argmax(1) == test_labels).sum())
-                unexplained = (B(activation(mixed)) - h).square().sum() / h.square().sum()
+                unexplained = (R(activation(mixed)) - h).square().sum() / h.square().sum()
                 row = {"group": name, "trial": trial, "own": group.contains(A)}
                 row |= {"unexplained": unexplained.item(), "accuracy": 100 * correct / len(test_labels)}
                 row |= {"base_accuracy": 100 * base / len(test_labels)}

@@ -16,6 +16,7 @@ STITCH_COLOURS = {
     "task loss": COLOURS["green"],
     "least squares": COLOURS["red"],
     "variance restored": COLOURS["blue"],
+    "size restored": COLOURS["sky"],
     "orthogonal": COLOURS["orange"],
     "untrained front": COLOURS["grey"],
     "trained front": COLOURS["green"],

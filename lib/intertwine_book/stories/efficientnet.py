@@ -10,7 +10,7 @@ from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.forest import forest
 from intertwine_book.figures.readable import readable
 from intertwine_book.results import on_record
-from intertwine_book.stories.told import number, said, span
+from intertwine_book.stories.told import listed, number, span
 
 LITE_LAYERS = {
     "first": "after the first ReLU6",
@@ -86,7 +86,8 @@ def both_levels() -> Figure:
     order = [f"{level}, {weights}" for level in LEVELS.values() for weights in ("trained", "untrained")]
     found = found.sort_values("row", key=lambda rows: rows.map(order.index), kind="stable")
     found["layer"] = found["layer"].str.replace("after the ", "")  # three titles in a row
-    return forest(found, "row", "percent", panels="layer", xlabel="change of the IoU in a random basis, %")
+    words: dict[str, Any] = {"panels": "layer", "xlabel": "change of the IoU in a random basis, %"}
+    return forest(found, "row", "percent", **words, intervals=False)  # three sizes of one network
 
 
 def depth() -> Figure:
@@ -127,12 +128,12 @@ def _of_falls() -> dict[str, Any]:
     return {
         "fall-first": falls[first, "trained"],
         "fall-untrained": falls[first, "untrained"],
-        "equal-untrained": said(found.loc[("equal areas", "untrained", first), "percent"], 0),
-        "equal-first": said(equal.loc[first, "percent"], 0),
-        "equal-second": said(equal.loc[second, "percent"], 0),
-        "equal-linear": said(equal.loc[linear, "percent"], 0),
-        "filled-first": said(equal.loc[first, "filled"], 0),
-        "filled-second": said(equal.loc[second, "filled"], 0),
+        "equal-untrained": listed(found.loc[("equal areas", "untrained", first), "percent"], 0),
+        "equal-first": listed(equal.loc[first, "percent"], 0),
+        "equal-second": listed(equal.loc[second, "percent"], 0),
+        "equal-linear": listed(equal.loc[linear, "percent"], 0),
+        "filled-first": listed(equal.loc[first, "filled"], 0),
+        "filled-second": listed(equal.loc[second, "filled"], 0),
         "empty-first": equal.loc[first, "own_empty"].mean(),
         "empty-second": equal.loc[second, "own_empty"].mean(),
         "own-area": usual.loc[first, "own_area"].mean(),

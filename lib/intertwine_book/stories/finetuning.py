@@ -12,7 +12,7 @@ from intertwine_book.figures.penalties import INSERTED_COLOURS
 from intertwine_book.figures.readable import readable
 from intertwine_book.results import interval, recorded
 from intertwine_book.stories.inserted import GROUP, TURNED, WORDS, by_paper, mean, record
-from intertwine_book.stories.told import listed, said
+from intertwine_book.stories.told import listed, said, span
 
 
 def apart(name: str) -> pd.DataFrame:
@@ -61,7 +61,9 @@ def penalties() -> HTML:
             }
             rows.append({"width": str(width), "convolution": word} | row)
     table = pd.DataFrame(rows)
-    return readable(table, {name: name for name in table}, title="Penalty in points: group | orthogonal")
+    return readable(
+        table, {name: name for name in table}, title="Penalty in points: positive scalings | orthogonal"
+    )
 
 
 def repair() -> Figure:
@@ -107,6 +109,7 @@ def _of_finetuning() -> dict[str, Any]:
         "lead-64-0": listed(-wide.loc[0], 1),
         **{f"apart-64-{layer}": listed(wide.loc[layer], 1) for layer in (2, 5)},
         "base": table["base_accuracy"].mean(),
+        **span(**{"tuned-group": mean("finetuned").loc[GROUP]}),
     }
 
 

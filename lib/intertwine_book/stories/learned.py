@@ -58,8 +58,7 @@ def _least_squares() -> pd.DataFrame:
 
 def rotation(axis: Axes) -> None:
     """Orthogonal matrices before a ReLU cost accuracy, its own group none, by layer."""
-    drawn = ("positive scalings", "signed permutations", "orthogonal")
-    sanity_rotations.bars(axis, {kind: sanity_rotations.MATRICES[kind] for kind in drawn})
+    sanity_rotations.bars(axis, ("positive scalings", "signed permutations", "orthogonal"))
 
 
 def shortcut(axis: Axes) -> None:

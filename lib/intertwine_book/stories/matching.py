@@ -35,6 +35,11 @@ def gain(side: str = "before the ReLU") -> pd.Series:
     return found["variance restored"] - found["least squares"]
 
 
+def reestimated() -> pd.DataFrame:
+    """Closed forms before the ReLU, with the statistics of batch norm re-estimated after the stitch."""
+    return numbered(record("reestimated"))
+
+
 def stretched(layer: str = "bn3") -> pd.DataFrame:
     """The stretch to the power t: accuracy and unexplained variance, as shares, means over pairs."""
     found = record("stretched").query("layer1 == @layer").groupby("t", as_index=False)
@@ -78,21 +83,22 @@ def deep(name: str = "residual") -> pd.DataFrame:
     return numbered(pd.concat([record(name), others.assign(pair=others["pair"] + 1)]))
 
 
-def fitted_to_all() -> pd.DataFrame:
-    """Closed forms on ResNet-20, fitted to all images."""
-    return deep("figure_2_direct_residual")
+def sized() -> pd.DataFrame:
+    """Closed forms on ResNet-20: least squares as it is and put back to its target's size, and others."""
+    return deep("resized_residual")
 
 
 def matching() -> Figure:
-    """The best fit keeps less accuracy than a stitch that the task trains, but at the first layer."""
+    """The best fit keeps less accuracy than a stitch that the task trains, and less than one of its size."""
     tiny, residual = "Tiny-10, five pairs, cut before the ReLU", "ResNet-20, four pairs, cut after blocks"
-    turned = fitted_to_all().query("stitch == 'orthogonal'")
-    blocks = pd.concat([deep(), turned]).assign(on=residual)
+    trained = deep().query("stitch == 'task loss'")
+    blocks = pd.concat([trained, sized().query("stitch != 'variance restored'")]).assign(on=residual)
     shown = pd.concat([numbered(record("matching")).assign(on=tiny), blocks])
     ring = {"on": residual, "layer": "1", "stitch": "task loss", "y": 80.0}
     words = {"beside": {"printed": pd.DataFrame([ring])}, "panels": "on", "ylim": (44, 103), "height": 2.7}
     words["xlabel"] = "layer"
-    return drawn.ways_by_layer(shown, "task loss", "least squares", "orthogonal", **words)
+    ways = ("task loss", "least squares", "size restored", "orthogonal")
+    return drawn.ways_by_layer(shown, *ways, **words)
 
 
 def directions() -> Figure:
@@ -176,8 +182,9 @@ def facts() -> dict[str, Any]:
 
 def _maps() -> dict[str, Any]:
     mean, by_pair = kept(), record("experiment_1_by_pair")
-    each, exact = (table.query("layer == '9'") for table in (deep(), fitted_to_all()))
-    residual, turned = each.groupby("stitch")["y"].mean(), exact.query("stitch == 'orthogonal'")["y"]
+    each, forms = (table.query("layer == '9'") for table in (deep(), sized()))
+    residual, fits = each.groupby("stitch")["y"].mean(), dict(tuple(forms.groupby("stitch")))
+    kept_at_9 = {"direct-9": "least squares", "sized-9": "size restored", "orthogonal-9": "orthogonal"}
     ahead = mean.loc["orthogonal"] - mean.loc["least squares"]
     return {
         "direct": 100 * by_pair["least_squares"].mean(),
@@ -192,10 +199,11 @@ def _maps() -> dict[str, Any]:
         "task-3-loses": 100 - mean.loc["task loss", "3"],
         "direct-3-loses": 100 - mean.loc["least squares", "3"],
         "worst-task": 100 * record("matching").query("stitch == 'task loss'")["relative_accuracy"].min(),
-        **span(**{"direct-9": each.query("stitch == 'least squares'")["y"]}),
-        **span(**{"direct-9-all": exact.query("stitch == 'least squares'")["y"]}),
-        **span(**{"orthogonal-9": turned}),
-        "orthogonal-9-loses": 100 - turned.mean(),
+        **span(**{name: fits[stitch]["y"] for name, stitch in kept_at_9.items()}),
+        **span(**{"factor-9": fits["size restored"]["factor"]}),
+        "explained-9": 100 - 100 * fits["least squares"]["unexplained"].mean(),
+        "sized-9-loses": 100 - fits["size restored"]["y"].mean(),
+        "orthogonal-9-loses": 100 - fits["orthogonal"]["y"].mean(),
         "direct-9": residual["least squares"],
         "task-9": residual["task loss"],
         "direct-9-loses": 100 - residual["least squares"],
@@ -212,11 +220,15 @@ def _errors() -> dict[str, Any]:
         "quietest": 100 * written()["least squares", "32"].median(),
         "chance": chance(),
         "gain-mean": gain().mean(),
+        "restored": 100 * by_pair["least_squares"].mean() + gain().mean(),
         "gain-task": 100 * (by_pair["task_loss"] - by_pair["least_squares"]).mean(),
     }
     named = {f"direct-{part}-costs": ("least squares", part) for part in ("loud", "quiet")}
     named |= {"task-quiet-costs": ("task loss", "quiet")}
     found |= {name: costs[at] for name, at in named.items()}
+    again = reestimated().pivot_table("y", "layer", "stitch")
+    found |= {"again": again["least squares"].mean(), "again-restored": again["variance restored"].mean()}
+    found["again-1-costs"] = kept().loc["least squares", "1"] - again.loc["1", "least squares"]
     after, fits = gain("after the ReLU"), sides().query("stitch == 'least squares' and layer == '2'")
     found |= {"after-4": after["4"].mean(), "after-3-loses": -after["3"].mean()}
     found["direct-2-after"] = fits.query("side == 'after the ReLU'")["y"].mean()

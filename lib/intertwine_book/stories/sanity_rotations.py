@@ -1,6 +1,6 @@
 """What the recorded rotations cost: printed values, figures and facts of chapter 2."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -20,9 +20,8 @@ from intertwine_book.stories.told import said, span
 
 TITLES = {"relu": "ReLU", "gelu": "GELU", "tanh": "tanh", "abs": "|z|", "identity": "z"}
 """Activations as the text names them, in its order."""
-MATRICES = {GROUP: "permutation · positive", "signed permutations": "permutation · signs"}
-MATRICES |= {"nonzero scalings": "permutation · either sign", TURNED: TURNED}
-"""Kinds of matrices as figures and tables name them."""
+MATRICES = (GROUP, "signed permutations", "nonzero scalings", TURNED)
+"""Kinds of matrices as figures and tables name them: as the chapter does, and as they are recorded."""
 
 
 def by_network() -> pd.DataFrame:
@@ -32,17 +31,17 @@ def by_network() -> pd.DataFrame:
     )
 
 
-def bars(axis: Axes, names: Mapping[str, str]) -> None:
+def bars(axis: Axes, kinds: Sequence[str]) -> None:
     """What least squares after a ReLU leaves of some kinds of matrices, by convolution, at width 64.
 
     Dots: networks. Narrow bars in grey: width 16.
     """
     wide, narrow = by_network(), mean("best_linear_map_width_16")
-    step = 0.88 / len(names)
-    for k, (group, name) in enumerate(names.items()):
-        at = [place + step * (k - (len(names) - 1) / 2) for place in range(len(WORDS))]
+    step = 0.88 / len(kinds)
+    for k, group in enumerate(kinds):
+        at = [place + step * (k - (len(kinds) - 1) / 2) for place in range(len(WORDS))]
         single = wide.loc[group]
-        axis.bar(at, single.mean(axis=1), 0.6 * step, color=INSERTED_COLOURS[group], label=name)
+        axis.bar(at, single.mean(axis=1), 0.6 * step, color=INSERTED_COLOURS[group], label=group)
         axis.plot(at, single, ".", color=COLOURS["ink"], markersize=3)
         grey = "width 16" if group == TURNED else None  # once in the legend
         right = [x + 0.4 * step for x in at]
@@ -90,7 +89,7 @@ def activations(table: pd.DataFrame | None = None) -> HTML:
             by = by.replace("-", "−").replace(" ", "\N{NO-BREAK SPACE}")  # one line a cell
             row[group] = "0, in the group" if own[group, activation] else by
         rows.append(row)
-    headings = {"activation": "activation"} | MATRICES
+    headings = {name: name for name in ("activation", *MATRICES)}
     return readable(pd.DataFrame(rows), headings, title="Penalty in points by convolution")
 
 
@@ -104,9 +103,9 @@ def outside(name: str = "best_linear_map_width_16") -> pd.DataFrame:
 def unexplained() -> Figure:
     """Orthogonal matrices leave most of the activations unexplained, and lose most accuracy."""
     table, x, y = outside(), "unexplained, % of the mean square", "penalty, points"
-    colours = {MATRICES[name]: INSERTED_COLOURS[name] for name in table["group"].unique()}
+    colours = {name: INSERTED_COLOURS[name] for name in table["group"].unique()}
     named = partial(scatter, colours=colours, xlabel=x, ylabel=y)
-    return named(table.replace({"group": MATRICES}), "percent", "penalty", "group", panels="layer")
+    return named(table, "percent", "penalty", "group", panels="layer")
 
 
 def facts() -> dict[str, Any]:

@@ -64,6 +64,19 @@ def hidden_counts() -> Figure:
     return shallow.hidden_counts(integers())
 
 
+def further() -> dict[str, float]:
+    """Of networks with weights −1, 0 and 1, those in which each set to flip is a further symmetry.
+
+    Their share in percent, and the median number of sets: as drawn, and after equal neurons were merged.
+    """
+    found = record("apart")
+    told = {"tried-apart": float(len(found))}
+    for name, of in {"apart": "", "merged": "reduced_"}.items():
+        own = found[found[f"{of}apart"]]
+        told |= {f"share-{name}": 100 * len(own) / len(found), f"median-{name}": own[f"{of}hidden"].median()}
+    return told
+
+
 def degeneracies() -> Figure:
     """With weight decay networks lie near degenerate ones, most of all by neurons that never fire."""
     return shallow.degeneracies(record("degeneracy"))
@@ -110,7 +123,7 @@ def facts() -> dict[str, float]:
         "median-1": median[1],
         "median-2": median[2],
     }
-    return {name: float(value) for name, value in told.items()} | _decay()
+    return {name: float(value) for name, value in (told | further()).items()} | _decay()
 
 
 def by_decay() -> HTML:

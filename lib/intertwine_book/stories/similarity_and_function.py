@@ -194,7 +194,8 @@ def facts() -> dict[str, Any]:
 def _of_stitches() -> dict[str, float]:
     mean = stitches().groupby("way")[["cka", "accuracy"]].mean()
     moved = dict(tuple(record("section_6_4").groupby("group")["accuracy"]))
-    told = {"own": own(), "rotated": moved["orthogonal"].mean()}
+    told = {"own": own()}
+    told |= {"rotated": moved["orthogonal"].mean(), "permuted": moved["permutations"].mean()}
     told |= span(rotated=moved["orthogonal"], permuted=moved["permutations"])
     told["unrotated"] = record("section_6_4")["base_accuracy"].mean()
     ways = {"chosen": "trained for CKA", "fitted": "least squares", "pressed": "trained to lower CKA"}

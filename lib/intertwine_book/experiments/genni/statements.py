@@ -204,6 +204,13 @@ def published_networks(losses: Float[Tensor, " k"]) -> Iterator[Row]:
 
 
 @tabled
+def thresholds(theirs: Problem, exact: Problem) -> Iterator[Row]:
+    """The printed ε by the loss of the zero function, for Gaussian inputs and on the paper's own ones."""
+    relative, on_theirs = (PRINTED_EPSILON / each.energy for each in (exact, theirs))
+    yield {"network": "FCN", "relative": relative, "on_their_inputs": on_theirs}
+
+
+@tabled
 def pictures(grids: Mapping[int, Grid], epsilon: float) -> Iterator[Row]:
     """The pieces of an ε-set in figures of the paper, number → grid."""
     for figure, grid in grids.items():

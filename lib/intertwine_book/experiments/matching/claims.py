@@ -15,6 +15,7 @@ from intertwine_book import zoo
 from intertwine_book.experiments.matching import own_setting, tables
 from intertwine_book.experiments.matching.directions import error_by_direction, variance_restored
 from intertwine_book.experiments.matching.networks import cuts, residual_networks
+from intertwine_book.experiments.matching.resized import SHARED, resized
 from intertwine_book.experiments.matching.stitches import low_rank_kinds, path_rows, recipe_for
 from intertwine_book.experiments.stitching import stitch_many, stitch_rows
 from intertwine_book.experiments.stitching.stitches import Kinds, Pairs
@@ -22,11 +23,6 @@ from intertwine_book.models import Network
 from intertwine_book.results import Run
 from intertwine_book.zoo import Spec
 
-SHARED = (
-    *("networks", "dataset", "width", "epochs"),
-    *("train_images", "fit_images", "test_images", "stitch_epochs"),
-)
-"""The parameters that every stitch uses."""
 POWERS = [k / 8 for k in range(13)]  # of the stretch that restores the variance
 
 
@@ -125,7 +121,7 @@ def _of_pairs(
 
 
 def _closed_forms(run: Run, pairs: Pairs, sets: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-    """Least squares and the stretched fit after the ReLU; before it, the stretch to several powers."""
+    """Least squares and the stretched fit after the ReLU; before it, re-estimated, and to several powers."""
     network, asked = pairs[0][0], run.parameters
     forms: Kinds = {
         "least squares": {"kind": "least squares"},
@@ -133,6 +129,9 @@ def _closed_forms(run: Run, pairs: Pairs, sets: Mapping[str, Any], options: Mapp
     }
     known = kept(run, "after_relu", sets["train"], SHARED)
     stitch_many(pairs, cuts(network, asked["layers"], after=True), forms, **sets, **known, **options)
+    again: Kinds = {name: {**form, "batch_norm": "reestimated"} for name, form in forms.items()}
+    known = kept(run, "reestimated", sets["train"], SHARED)
+    stitch_many(pairs, cuts(network, asked["layers"]), again, **sets, **known, **options)
     places = cuts(network, asked["chosen"])
     cases = [{"pair": k, "couple": two, "layer1": at} for k, two in enumerate(pairs) for at in places]
 
@@ -150,7 +149,7 @@ def _closed_forms(run: Run, pairs: Pairs, sets: Mapping[str, Any], options: Mapp
 def _of_residual_networks(
     run: Run, recipe: StitchRecipe, own: Spec, sets: Mapping[str, Any], options: Mapping[str, Any]
 ) -> None:
-    """Write both ways of matching between ResNet-20, and no stitch."""
+    """Write both ways of matching between ResNet-20, closed forms of several sizes, and no stitch."""
     kinds = {"residual": both_ways(recipe), "unstitched": {"no stitch": {"kind": "identity"}}}
     of = {"networks": run.parameters["networks"]}
     for end, (pairs, on) in residual_networks(run, own, sets).items():
@@ -162,6 +161,7 @@ def _of_residual_networks(
         found = {"experiment_1_residual": tables.ways(matched)}
         found |= {"resnet20_by_pair": tables.unstitched(unstitched)}
         run.write(**{f"{name}{end}": table.assign(**of) for name, table in found.items()})
+        resized(run, f"_residual{end}", pairs, {**on}, {**options})
 
 
 def _of_own_networks(

@@ -24,6 +24,7 @@ def statements(run: Run, trials: int, *, generator: torch.Generator) -> dict[str
         "stabilizers": stabilizers.stabilizers(trials, **some),
         "fibres": theorems.fibres(5 * trials, **some),
         "density": theorems.density([1, 2, 4, 8, 16, 32, 64, 0], trials, **some),
+        "apart": theorems.apart(5 * trials, generator=run.generator(5)),
         "remark_1": other_activations.remark_1(("ReLU", "tanh", "GELU", "abs", "sigmoid"), 2, **some),
         "flips": other_activations.flips((*names, "abs", "ELU", "Mish", "tanh"), **some),
         "minors": theorems.minors(5 * trials, generator=run.generator(3)),

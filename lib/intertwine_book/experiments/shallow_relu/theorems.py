@@ -196,3 +196,26 @@ def density(sizes: Iterable[int], trials: int, *, generator: torch.Generator) ->
             p = ShallowReLU(*(torch.randn(shape, generator=generator) for shape in shapes))
         row = {"size": size, "trial": trial, "generic": is_generic(p).generic is True}
         yield row | {"hidden": hidden_symmetries(p).count}
+
+
+@tabled
+def apart(trials: int, *, generator: torch.Generator) -> Iterator[Row]:
+    """Of networks as in `density` with weights −1, 0 and 1, those whose sets to flip are further symmetries.
+
+    Example:
+        >>> table = apart(20, generator=torch.Generator().manual_seed(0))
+        >>> bool((table["reduced_neurons"] < 12)[table["apart"] < table["reduced_apart"]].all())
+        True
+
+    Columns trial, neurons, hidden (sets to flip), apart (no two neurons share a hyperplane, so that each set
+    is a further symmetry), and the same of the 0-factor reduction, which merges neurons and keeps the
+    function: reduced_neurons, reduced_hidden, reduced_apart.
+    """
+    for trial in range(trials):
+        p = random_network(12, 3, 1, 1, generator=generator)
+        row: Row = {"trial": trial}
+        for of, network in {"": p, "reduced_": zero_factor_reduction(p)}.items():
+            lines = len(np.unique(arrangement(network).labels))
+            row |= {f"{of}neurons": network.n, f"{of}hidden": hidden_symmetries(network).count}
+            row[f"{of}apart"] = lines == network.n
+        yield row
