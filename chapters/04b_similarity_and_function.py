@@ -448,8 +448,7 @@ claimed.write(run, joined, junction, sets, draw, curves_4=curves_4)
 import torch
 from torch import nn
 
-from intertwine import training
-from intertwine.similarity import cka
+from intertwine import similarity, training
 from intertwine.stitching import STITCH_RECIPES, Junction, stitch_at
 from intertwine_book import data
 
@@ -470,7 +469,7 @@ first, second = cut.activations("test")
 
 
 def index(moved, theirs):
-    return cka(moved, theirs, spatial="features")
+    return similarity.cka(moved, theirs, spatial="features")
 
 
 for weight in (20.0, 0.0):

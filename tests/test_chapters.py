@@ -177,6 +177,25 @@ def test_the_cell_to_adapt_uses_the_public_library_and_of_the_book_its_data_alon
     assert of_book <= {("intertwine_book", "data")}
 
 
+@CHAPTERS
+def test_the_cell_to_adapt_gives_no_function_of_the_chapter_another_meaning(chapter):
+    sources = [cell.source for cell in cells(chapter, "code")]
+    at = sources.index(to_adapt(chapter))
+    earlier, _ = functions("\n".join(sources[:at]))
+    own, imported = functions(sources[at])
+    assert not earlier & (own | imported), "its later cells would call another function"
+
+
+def functions(source: str) -> tuple[set[str], set[str]]:
+    """The names of functions and classes that some code defines, and the names that it imports."""
+    nodes = [*ast.walk(ast.parse(source))]
+    imports = (name for n in nodes if isinstance(n, ast.Import | ast.ImportFrom) for name in n.names)
+    defined = {
+        node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }
+    return defined, {name.asname or name.name for name in imports}
+
+
 @pytest.mark.slow
 @CHAPTERS
 def test_the_cell_to_adapt_runs_alone(chapter, tmp_path, monkeypatch):
