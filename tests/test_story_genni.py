@@ -46,7 +46,7 @@ def test_the_losses_of_the_published_networks_are_exact():
 def test_at_inputs_plus_and_minus_1_the_loss_of_two_neurons_is_the_mean_over_gaussian_inputs():
     """So chapter 6 judges the paper's networks without an estimate."""
     theta, others = torch.randn(4, dtype=torch.float64), torch.randn(20, 4, dtype=torch.float64)
-    both = genni.Problem(models.fcn(), theta, torch.tensor([[1.0], [-1.0]]).double())
+    both = genni.Problem(models.fcn().eval(), theta, torch.tensor([[1.0], [-1.0]]).double())
     exact = closed_form.gaussian_loss(others, closed_form.slopes(theta))
     torch.testing.assert_close(genni.loss_at(both, others), exact)
 
