@@ -1,0 +1,248 @@
+"""Statements beside their evidence: a printed one judged, one of ours checked, a number given a name."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from intertwine import files
+from intertwine_book.claims.ledger import READING, Claim, Erratum, claim_from
+from intertwine_book.claims.rules import Verdict, judge_rows
+from intertwine_book.figures.readable import readable
+from intertwine_book.record import Record
+from intertwine_book.tidy import text
+
+Rows = pd.DataFrame | float | int
+_ELSEWHERE = {"reproduced": "consistent", "no counterexample": "consistent"}
+_ELSEWHERE |= dict.fromkeys(("differs", "refuted"), "inconsistent")
+
+
+class Told:
+    """What a record says: claims with their verdicts, checked sentences, and facts for other pages.
+
+    Example:
+        >>> import tempfile
+        >>> told = Told(Record(tempfile.mkdtemp()), "02_x", "quick")
+        >>> rows = pd.DataFrame({"pair": [0, 1, 2], "width": 16, "penalty": [7.4, 7.9, 8.1]})
+        >>> of = {"paper": "godfrey2022", "place": "Figure 1", "link": "rec-figure-1"}
+        >>> told.claim(
+        ...     "group", "The group loses 8 points.", rows, "penalty", printed=8.0, error=1.0, matters=1,
+        ...     scale={"width": 64}, **of
+        ... )
+        'consistent'
+        >>> told.check("Each pair loses less than 10 points.", rows["penalty"] < 10)
+        >>> told.say(lost=rows["penalty"].mean())
+        >>> told.facts
+        {'lost': 7.8}
+
+    `scale` is that of the notebook: at *smoke*, or with rows of one's own, no check can fail.
+    """
+
+    def __init__(self, record: Record, name: str, scale: str) -> None:
+        self.record, self.name = record, name
+        self.strict = scale != "smoke" and record.own is None
+        self.claims: list[tuple[Claim, Verdict]] = []
+        self.facts: dict[str, Any] = {}
+        self.checks: list[str] = []
+        self._shown = 0
+
+    def claim(
+        self,
+        id: str,
+        statement: str,
+        rows: Rows | tuple[Rows, Rows] | None = None,
+        value: str = "",
+        *,
+        paper: str,
+        place: str,
+        link: str,
+        kind: str | None = None,
+        per: str | None = "pair",
+        printed: float | int | None = None,
+        error: float | int | None = None,
+        error_from: str = READING,
+        interval: Sequence[float] | None = None,
+        matters: float | int | None = None,
+        scale: Mapping[str, Any] | None = None,
+        trials: int | None = None,
+        because: str | None = None,
+        erratum: Mapping[str, str] | None = None,
+        **more: Any,
+    ) -> str:
+        """Judge a statement by the rows that it is about; the word is that before any correction.
+
+        Of rows and a `printed` number: the mean over trials is this number. Of two sets of rows, or rows and
+        a number: the first exceed the second, on average over trials. Of rows and a `kind`, *universal* or
+        *existence*: a column of booleans is true in each row or in one, or one of residuals is nowhere or
+        somewhere above `error`. With `because` it is not judged, and says why.
+
+        Args:
+            id, paper, place, statement, matters, erratum, more: as the fields of `claims.ledger.Claim`.
+            value: the column that is judged.
+            link: the label of the record's section.
+            per: the column that tells independent trials apart; the rows of one are averaged.
+            error, error_from, interval: of the printed value, or of residuals.
+            scale: values of columns in the paper's experiment. Where the rows have others, the verdict is of
+                another setting, and the difference is shown.
+            trials: how many independent ones the paper has; shown, as fewer make intervals wider.
+
+        Raises:
+            ValueError: the id is taken, a field is wrong, or two sides have not the same trials.
+        """
+        if any(id == claim.id for claim, _ in self.claims):
+            raise ValueError(f"Expected an id of its own, was given '{id}' twice.")
+        sides = rows if isinstance(rows, tuple) else (rows,)
+        tables = [side for side in sides if isinstance(side, pd.DataFrame)]
+        kind = kind or ("ordering" if isinstance(rows, tuple) else "number")
+        names = [value]
+        if kind == "ordering" and tables:
+            names, judged = _sides(id, sides, value, per)
+        else:
+            judged = tables[0].reset_index(drop=True) if tables else pd.DataFrame()
+        given = {"id": id, "statement": statement, "place": place, "kind": kind, "link": link, **more}
+        given |= {"chapter": f"records/{self.name}", "table": id, "columns": names, "minimum": "quick"}
+        given |= {"trial": per, "printed": printed, "tolerance": error, "printed_interval": interval}
+        given |= {"tolerance_from": error_from if error is not None else None, "matters": matters}
+        given |= {"not_judged": because, "erratum": erratum, "protocol": dict(scale) if scale else None}
+        claim = claim_from(paper, {name: entry for name, entry in given.items() if entry is not None})
+        if because:
+            found = Verdict("not judged", because)
+        elif not tables or judged.empty:
+            found = Verdict("not yet measured", "No row is on record.")
+        else:
+            found = judge_rows(claim, judged)
+            differs = _other_scale(tables, scale or {})
+            few = [f"{found.trials} of {trials} trials"] if trials and found.trials < trials else []
+            told = "; ".join(differs + few) or None
+            found = replace(found, profile="desk", scale=told, decisive=bool(differs))
+        self.claims.append((claim, _rounded(found)))
+        return word(found)
+
+    def check(self, sentence: str, condition: Any) -> None:
+        """State a sentence; if the rows on record contradict it, or there are none, the notebook stops.
+
+        Raises:
+            AssertionError: the sentence is false of the rows on record.
+        """
+        values = np.asarray(condition).reshape(-1)
+        if self.strict and not (len(values) and values.all()):
+            raise AssertionError(f"{sentence} True in {int(values.sum())} of {len(values)} cases.")
+        self.checks.append(sentence)
+
+    def say(self, **facts: Any) -> None:
+        """Give numbers and words names, by which every page reads them: ``{fact}`03_x.lost:.1f` ``."""
+        if twice := sorted(self.facts.keys() & facts.keys()):
+            raise ValueError(f"Expected each fact once, was given '{twice[0]}' twice: rename one.")
+        for name, fact in facts.items():
+            self.facts[name] = _digits(fact)
+
+    def verdicts(self) -> Any:
+        """The claims since the last call as a table for people."""
+        new, self._shown = self.claims[self._shown :], len(self.claims)
+        return _board(new)
+
+    def board(self) -> Any:
+        """All claims as a table; the last cell of a record, which writes what other pages read."""
+        content = {
+            "claims": [{"claim": _plain(claim), "verdict": _plain(found)} for claim, found in self.claims],
+            "checks": self.checks,
+            "facts": self.facts,
+        }
+        if folder := self.record.folder or self.record.kept:
+            new = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+            path = folder / "told.json"
+            if not path.is_file() or path.read_text() != new:
+                with files.write_whole(path) as part:
+                    part.write_text(new)
+        return _board(self.claims)
+
+
+def read_told(path: Path) -> tuple[list[tuple[Claim, Verdict]], dict[str, Any]]:
+    """The claims with their verdicts, before any correction, and the facts that a record wrote."""
+    content = json.loads(path.read_text())
+    judged = []
+    for entry in content["claims"]:
+        claim, found = dict(entry["claim"]), dict(entry["verdict"])
+        if claim.get("erratum"):
+            claim["erratum"] = Erratum(**claim["erratum"])
+        if found.get("interval"):
+            found["interval"] = tuple(found["interval"])
+        judged.append((Claim(**claim), Verdict(**found)))
+    return judged, content["facts"]
+
+
+def word(found: Verdict) -> str:
+    """The word of a verdict in its setting: another one where the run's is not the paper's."""
+    return _ELSEWHERE.get(found.word, found.word) if found.decisive else found.word
+
+
+def _rounded(found: Verdict) -> Verdict:
+    interval = tuple(map(_digits, found.interval)) if found.interval else None
+    numbers = {name: _digits(value) for name, value in found.numbers.items()}
+    return replace(found, interval=interval, p=_digits(found.p), numbers=numbers)
+
+
+def _digits(value: Any) -> Any:
+    """A number with the six digits on which machines agree."""
+    value = value.item() if hasattr(value, "item") else value
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def _sides(id: str, sides: Sequence[Any], value: str, per: str | None) -> tuple[list[str], pd.DataFrame]:
+    """The columns and the table of an ordering: one value for each side and trial."""
+    if per is None or not value:
+        raise ValueError(f"Claim '{id}': expected `value` and `per`, as two sides are compared by trials.")
+    labels = iter(_labels([side for side in sides if isinstance(side, pd.DataFrame)], value))
+    names = [next(labels) if isinstance(side, pd.DataFrame) else f"{side:g}" for side in sides]
+    both = zip(names, sides, strict=True)
+    means = {name: s.groupby(per)[value].mean() for name, s in both if isinstance(s, pd.DataFrame)}
+    one, *other = means.values()
+    if other and {*one.index} != {*other[0].index}:
+        pairs = " and ".join(str(sorted(each.index)) for each in (one, *other))
+        raise ValueError(f"Claim '{id}': expected the same trials on both sides, was given {pairs}.")
+    return names, pd.DataFrame(means).reset_index()
+
+
+def _labels(tables: Sequence[pd.DataFrame], value: str) -> list[str]:
+    """A name for each side: the words in which the two differ, where each has one in a column."""
+    constant = [{c: text(t[c].iloc[0]) for c in t if t[c].map(text).nunique() == 1} for t in tables]
+    telling = [c for c in constant[0] if len({each.get(c, "") for each in constant}) == len(tables) > 1]
+    words = [
+        " ".join(each[c] if each[c][:1].isalpha() else f"{c} {each[c]}" for c in telling) for each in constant
+    ]
+    return words if len({*words}) == len(words) > 1 else [f"{value} {k}" for k, _ in enumerate(tables, 1)]
+
+
+def _other_scale(tables: Sequence[pd.DataFrame], scale: Mapping[str, Any]) -> list[str]:
+    """Where the rows are not of the paper's experiment, in words."""
+    found = []
+    for column, theirs in scale.items():
+        ours = dict.fromkeys(text(each) for table in tables for each in table.get(column, ["not recorded"]))
+        if {*ours} != {text(theirs)}:
+            found.append(f"{column.replace('_', ' ')}: {' and '.join(ours)} instead of {text(theirs)}")
+    return found
+
+
+def _board(judged: Sequence[tuple[Claim, Verdict]]) -> Any:
+    rows = [
+        {
+            "statement": claim.statement,
+            "printed": "" if claim.printed is None else f"{claim.printed:g}",
+            "ours": found.measured,
+            "scale": found.scale or "",
+            "verdict": word(found),
+        }
+        for claim, found in judged
+    ]
+    headings = {name: name for name in ("statement", "printed", "ours", "scale", "verdict")}
+    return readable(pd.DataFrame(rows, columns=[*headings]), headings, title="Claims and verdicts")
+
+
+def _plain(each: Any) -> dict[str, Any]:
+    """The fields of a claim or a verdict that are not their defaults."""
+    defaults = {field.name: field.default for field in fields(each)}
+    return {k: v for k, v in asdict(each).items() if v != defaults[k] and v not in (None, {})}

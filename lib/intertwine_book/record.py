@@ -1,0 +1,254 @@
+"""Tables that are their own cache: a row is found by its case, and says which code made it, and when."""
+
+import itertools
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from tqdm import tqdm
+
+from intertwine import files
+from intertwine_book.code_hash import code_of
+from intertwine_book.results import origin
+from intertwine_book.tidy import apart, cases_of, plain, read, text
+
+PROVENANCE = ["code", "uses", "day", "commit", "machine", "seconds"]
+"""The last columns of each row: hash of the code, digests of networks and data, and where it was computed."""
+NOT_KEPT = "not kept"
+"""What `uses` says where the networks of a row are lost."""
+Case = Mapping[str, Any]
+Compute = Callable[..., Mapping[str, Any] | Sequence[Mapping[str, Any]] | pd.DataFrame]
+
+
+class Record:
+    """The tables of one record.
+
+    Example:
+        >>> import tempfile
+        >>> record = Record(own=tempfile.mkdtemp())
+        >>> @record.table(side=[1, 2, 3])
+        ... def squares(side):
+        ...     return {"area": side**2}
+        squares: 0 rows; 3 of 3 cases are missing
+        >>> squares["area"].tolist()
+        [1, 4, 9]
+
+    Args:
+        kept: the folder of the rows that come with the book. A row of it that other code made is used, and
+            counted in what `table` prints.
+        own: a folder of one's own, for rows that are to come from the present code: cases that no row of this
+            code has, here or in `kept`, are computed into it, and count instead of the kept ones.
+        writes: without an own folder, whether missing cases are computed, and written to `kept`.
+    """
+
+    def __init__(
+        self, kept: str | Path | None = None, own: str | Path | None = None, *, writes: bool = False
+    ) -> None:
+        self.kept, self.own = (Path(place) if place else None for place in (kept, own))
+        self.folder = self.own or (self.kept if writes else None)
+        self._used: list[str] = []
+        self._tables: dict[str, tuple[Compute, list[str], str]] = {}
+
+    @classmethod
+    def at(cls, name: str, scale: str, own: str | Path = "") -> "Record":
+        """The record of a name, in the folders that the scale of a notebook asks for.
+
+        At *smoke* all is computed, into a folder of the build; at *quick* nothing is; at *desk* and *paper*
+        what is missing, into `own` or among the rows that come with the book.
+        """
+        if scale == "smoke":
+            return cls(own=own or os.environ.get("INTERTWINE_RESULTS") or "results")
+        return cls(kept_folder() / name, own or None, writes=scale in ("desk", "paper"))
+
+    def table(self, cases: Sequence[Case] = ({},), **product: Iterable[Any]) -> Callable[..., pd.DataFrame]:
+        """A decorator: the rows of a function, of one call for each case.
+
+        `cases` are mappings with equal keys, `product` lists of values; every combination is a case. The
+        function takes a case as keywords and gives a row, several, or a table; its name is the table's. Then
+        the name stands for the table with all rows on record, those of other cases too.
+
+        Neighbours in the plan share what functions under `functools.lru_cache` make; the first names of the
+        product change slowest, and the list of cases fastest.
+
+        Raises:
+            ValueError: before any work, for cases with other columns than the first, a column that is in
+                both, or a value that is neither number nor word.
+        """
+        wanted = _plan(cases, product)
+
+        def decorate(compute: Compute) -> pd.DataFrame:
+            name, keys, code = compute.__name__, [*wanted[0]] if wanted else [], code_of(compute)
+            self._tables[name] = compute, keys, code
+            missing = self._missing(name, wanted)
+            print(self._told(name, len(wanted), len(missing)))
+            log = os.environ.get("INTERTWINE_LOG")  # in a build, where the chapter says how far it is
+            with Path(log).open("a") if log else nullcontext() as stream:
+                todo = missing if self.folder else []
+                for case in tqdm(todo, name, unit="case", file=stream, ascii=True, disable=not log):
+                    if self._missing(name, [case]):  # or another process was faster
+                        self._write(name, self._rows(name, case))
+            return self.read(name).drop(columns=PROVENANCE, errors="ignore")
+
+        return decorate
+
+    def uses(self, *things: Any) -> None:
+        """Say which networks and data sets the row that is being computed is made from.
+
+        Their digests stand in its column `uses`: so a row can be traced to networks that are kept.
+        """
+        self._used = [*dict.fromkeys([*self._used, *map(used, things)])]
+
+    def read(self, name: str) -> pd.DataFrame:
+        """All rows of a table on record, with their provenance."""
+        _, keys, code = self._tables[name]
+        kept, own = (
+            read(place / f"{name}.csv") if place else pd.DataFrame() for place in (self.kept, self.own)
+        )
+        if len(own):
+            own = own[own["code"] == code]  # others wait in the file for their code
+        if len(own) and len(kept):
+            anew = set(cases_of(own, keys))
+            kept = kept[[case not in anew for case in cases_of(kept, keys)]]
+        parts = [part for part in (kept, own) if len(part)]
+        return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+    def verify(self, name: str, cases: int = 2, *, within: float | Mapping[str, float]) -> pd.DataFrame:
+        """Compute some cases again, those of other code first, and compare them with the rows on record.
+
+        Rows that are reproduced keep their values and get the stamp of the present code. `within` is how far
+        numbers may be apart, for each column or for all. The result has a row for each case: its columns,
+        `apart`, the largest difference in units of what is allowed, and `reproduced`.
+
+        Raises:
+            ValueError: this scale writes nothing, or there is no such table.
+        """
+        if not self.folder or name not in self._tables:
+            raise ValueError(
+                f"Expected a table of this record ({', '.join(self._tables) or 'it has none'}) at a scale "
+                f"that writes, was given {name!r}: run the record at desk."
+            )
+        _, keys, code = self._tables[name]
+        rows = read(self.folder / f"{name}.csv")
+        rows = rows.assign(late=rows["code"] == code).sort_values("late", kind="stable").drop(columns="late")
+        found = []
+        for row in rows.drop_duplicates(keys).head(cases)[keys].to_dict("records"):
+            case = {key: plain(value) for key, value in row.items()}
+            again = self._rows(name, case)
+            known = rows[[at == _at(case, keys) for at in cases_of(rows, keys)]].reset_index(drop=True)
+            values = [column for column in again if column not in (*keys, *PROVENANCE)]
+            far = apart(known[values], again[values], within)
+            if far <= 1:
+                self._write(name, known.assign(**{column: again[column] for column in PROVENANCE}))
+            found.append({**case, "apart": far, "reproduced": far <= 1})
+        return pd.DataFrame(found)
+
+    def _rows(self, name: str, case: Case) -> pd.DataFrame:
+        """The rows of one case, computed now."""
+        compute, _, code = self._tables[name]
+        self._used, start = [], time.perf_counter()
+        made = compute(**case)
+        table = pd.DataFrame([made] if isinstance(made, Mapping) else made)
+        if twice := sorted({*table} & {*case, *PROVENANCE}):
+            raise ValueError(
+                f"Expected columns of its own from {name}, was given '{twice[0]}', which the plan or the "
+                f"provenance has: rename it."
+            )
+        seconds = round(time.perf_counter() - start, 3)
+        stamp = {"code": code, "uses": " ".join(self._used), **_here(), "seconds": seconds}
+        return pd.DataFrame([{**case, **row, **stamp} for row in table.to_dict("records")])
+
+    def _missing(self, name: str, wanted: Sequence[Case]) -> list[Case]:
+        """The cases that no usable row has."""
+        rows, (_, keys, code) = self.read(name), self._tables[name]
+        if len(rows) and (lost := [key for key in keys if key not in rows]):
+            raise ValueError(
+                f"Expected the column '{lost[0]}' in {name}.csv, whose rows are older than it: add it to the "
+                f"file, with the value that they were computed with."
+            )
+        usable = rows[rows["code"] == code] if len(rows) and self.own else rows
+        known = set(cases_of(usable, keys)) if len(usable) else set()
+        return [case for case in wanted if _at(case, keys) not in known]
+
+    def _write(self, name: str, new: pd.DataFrame) -> None:
+        """Write rows into the table's file, in the place of those of the same cases."""
+        assert self.folder is not None
+        path, keys = self.folder / f"{name}.csv", self._tables[name][1]
+        with files.lock(path):
+            old = read(path)
+            if len(old):
+                again = set(cases_of(new, keys))
+                old = old[[case not in again for case in cases_of(old, keys)]]
+            table = pd.concat([old, new], ignore_index=True) if len(old) else new
+            table = table[[column for column in table if column not in PROVENANCE] + PROVENANCE]
+            with files.write_whole(path) as part:
+                table.to_csv(part, index=False)
+
+    def _told(self, name: str, wanted: int, missing: int) -> str:
+        """How many rows there are, which of them other code made, and what the missing ones will take."""
+        rows, code = self.read(name), self._tables[name][2]
+        words, cost = [f"{name}: {len(rows)} rows"], ""
+        if len(rows):
+            words += [f"{k} by earlier code"] if (k := int((rows["code"] != code).sum())) else []
+            lost = int((rows["uses"] == NOT_KEPT).sum())
+            words += [f"{lost} of networks that are not kept, which nobody can verify"] if lost else []
+            cost = f", about {missing * rows['seconds'].mean() / 3600:.1f} h where these were computed"
+        words += [f"{missing} of {wanted} cases are missing{cost}"] if missing else []
+        return "; ".join(words)
+
+
+def used(thing: Any) -> str:
+    """Eight hexadecimal digits of a network's weights and buffers, or of a data set."""
+    if hasattr(thing, "state_dict"):
+        from intertwine.data.dataset import tensor_digest  # torch is slow to import
+
+        return tensor_digest(*thing.state_dict().values())[:8]
+    return str(thing.checksum)[:8]
+
+
+def kept_folder() -> Path:
+    """The tables that come with the book: of the checkout around the current folder, or installed."""
+    here, package = Path.cwd(), Path(__file__).parent
+    places = [*(at / "data/results" for at in (here, *here.parents)), package / "recorded"]
+    return next((place for place in places if place.is_dir()), package.parents[1] / "data/results")
+
+
+def _plan(cases: Sequence[Case], product: Mapping[str, Iterable[Any]]) -> list[Case]:
+    """All cases, each once; a ValueError where one has a column or a value that a table cannot hold."""
+    keys = [*cases[0]] if cases else []
+    if ragged := [case for case in cases if {*case} != {*keys}]:
+        raise ValueError(f"Expected the columns {', '.join(keys)} in each case, was given {dict(ragged[0])}.")
+    if twice := sorted({*keys} & {*product}):
+        raise ValueError(f"Expected each column once, '{twice[0]}' is in the cases and in the product.")
+    places = itertools.product(*product.values())
+    plan = [{**case, **dict(zip(product, at, strict=True))} for at in places for case in cases]
+    for name, value in (item for case in plan for item in case.items()):
+        if name in PROVENANCE or not isinstance(value, str | int | float | bool | None):
+            raise ValueError(
+                f"Expected numbers and words as values of a case, was given {name} = {value!r}: give the "
+                f"value a name, and look it up in the function."
+            )
+    return [*{_at(case, [*case]): case for case in plan}.values()]
+
+
+def _at(case: Case, keys: Sequence[str]) -> tuple[str, ...]:
+    return tuple(text(case[key]) for key in keys)
+
+
+@cache
+def _here() -> dict[str, str]:
+    """Day, commit and machine."""
+    import torch
+
+    threads = torch.get_num_threads()
+    cpu = f"{threads} CPU thread{'s' * (threads > 1)}"
+    machine = torch.cuda.get_device_name() if torch.cuda.is_available() else cpu
+    return {
+        "day": time.strftime("%Y-%m-%d"),
+        "commit": (origin.code()["commit"] or "")[:7],
+        "machine": machine,
+    }

@@ -1,0 +1,96 @@
+"""Tidy tables: read from files, found by the values of their columns, compared."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+# pandas before 3.1 rounds what it reads unless it is told not to; later ones do not, and deprecate the option
+EXACTLY: dict[str, Any] = {}
+if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1):
+    EXACTLY["float_precision"] = "round_trip"
+
+
+def read(path: Path) -> pd.DataFrame:
+    """A table from its file, empty where there is none: "none" and "NA" are words, not gaps."""
+    if not path.is_file():
+        return pd.DataFrame()
+    words = dict.fromkeys(["code", "uses", "commit"], str)  # hashes may look like numbers
+    return pd.read_csv(path, keep_default_na=False, na_values=[""], dtype=words, **EXACTLY)
+
+
+def of(table: pd.DataFrame, **columns: Any) -> pd.DataFrame:
+    """The rows with these values; a list stands for any of its members.
+
+    Example:
+        >>> table = pd.DataFrame({"width": [16, 64, 64], "kind": ["full", "full", "rank 4"]})
+        >>> of(table, width=64, kind="full")
+           width  kind
+        1     64  full
+        >>> len(of(table, width=[16, 64]))
+        3
+    """
+    for name, wanted in columns.items():
+        some = [*wanted] if isinstance(wanted, list | tuple | range) else [wanted]
+        table = table[table[name].map(text).isin([*map(text, some)])]
+    return table
+
+
+def cases_of(table: pd.DataFrame, keys: Sequence[str]) -> list[tuple[str, ...]]:
+    """The case of each row, as text."""
+    columns = [[*map(text, table[key])] for key in keys]
+    return [*zip(*columns, strict=True)] if columns else [()] * len(table)
+
+
+def text(value: Any) -> str:
+    """A value as text, the same whatever the other values of its column are.
+
+    Example:
+        >>> [text(value) for value in (4, 4.0, "4.0", 1e-4, "NA", None, float("nan"), True)]
+        ['4', '4', '4', '0.0001', 'NA', '', '', 'True']
+    """
+    value = plain(value)
+    return "" if value is None else repr(value) if isinstance(value, float) else str(value)
+
+
+def plain(value: Any) -> str | int | float | bool | None:
+    """A cell of a table as a function takes it: None where it is empty, a number where it is one.
+
+    Example:
+        >>> [plain(value) for value in ("16", 2.0, "rank 4", "")]
+        [16, 2, 'rank 4', None]
+    """
+    value = value.item() if hasattr(value, "item") else value
+    if isinstance(value, str) and value[-1:].isdigit() and "_" not in value:
+        try:
+            value = float(value)  # of a column that has words, too
+        except ValueError:
+            return value
+    if isinstance(value, float):
+        return None if value != value else int(value) if value.is_integer() else value
+    return None if value == "" else value  # type: ignore[no-any-return]
+
+
+def apart(one: pd.DataFrame, other: pd.DataFrame, within: float | Mapping[str, float]) -> float:
+    """The largest difference of two tables with equal columns, in units of what is allowed for a column.
+
+    Example:
+        >>> one = pd.DataFrame({"loss": [1.0, 2.0], "kind": ["full", "rank 4"]})
+        >>> apart(one, one.assign(loss=[1.0, 2.5]), within=0.25)
+        2.0
+        >>> apart(one, one.assign(kind="full"), within={"loss": 0.25, "kind": 0})
+        inf
+
+    Words, and what is missing, have to be equal. Of a mapping only the columns that it names are compared.
+    """
+    if len(one) != len(other):
+        return float("inf")
+    largest = 0.0
+    for column in within if isinstance(within, Mapping) else other.columns:
+        allowed = within[column] if isinstance(within, Mapping) else within
+        for before, again in zip(map(plain, one[column]), map(plain, other[column]), strict=True):
+            if text(before) != text(again):
+                numbers = isinstance(before, int | float) and isinstance(again, int | float) and allowed
+                largest = max(largest, abs(before - again) / allowed if numbers else float("inf"))
+    return largest

@@ -1,0 +1,257 @@
+"""Records: a row is found by its case, no old result is taken for a new one, and nothing is lost."""
+
+import importlib.util
+import multiprocessing
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+from torch import nn
+
+from intertwine_book.code_hash import code_of
+from intertwine_book.record import PROVENANCE, Record, used
+from intertwine_book.tidy import of, read
+
+NOTEBOOK = '''
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+
+import torch
+
+@dataclass
+class Recipe:
+    lr: float = {lr}
+    epochs: int = 3
+
+RECIPE, DEVICE, OTHER = Recipe(), torch.device("cpu"), {other}
+ran = 0
+
+@lru_cache
+def half(x):
+    """{doc}"""
+    return x * RECIPE.lr  # {comment}
+
+def rates(family, rank, start=None):
+    global ran
+    ran += 1
+    return {{"rate": half({factor}) + len(family)}}
+'''
+CASES = [
+    {"family": "full", "rank": "full", "start": "none"},
+    {"family": "rank", "rank": 4, "start": "NA"},
+    {"family": "rank", "rank": 2.0, "start": None},
+]
+
+
+@pytest.fixture
+def notebook(tmp_path):
+    """A notebook's module, written anew with these values in it."""
+
+    def written(**values):
+        path = tmp_path / f"notebook_{len([*tmp_path.glob('notebook_*')])}.py"
+        known = {"lr": 0.5, "other": 1, "doc": "Half.", "comment": "of a rate", "factor": 2}
+        path.write_text(NOTEBOOK.format(**known | values))
+        spec = importlib.util.spec_from_file_location("notebook", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return written
+
+
+def run(record, module, cases=CASES, **product):
+    """How many rows were computed, and the table."""
+    table = record.table(cases, **product)(module.rates)
+    return module.ran, table
+
+
+def test_a_row_is_found_by_its_case_whatever_is_said_about_the_code(tmp_path, notebook):
+    place = tmp_path / "own"
+    assert run(Record(own=place), notebook())[0] == 3
+    for told in ({}, {"doc": "Another half."}, {"comment": "of something"}, {"other": 2}):
+        assert run(Record(own=place), notebook(**told))[0] == 0
+    assert [*pd.read_csv(place / "rates.csv")][-6:] == PROVENANCE
+
+
+@pytest.mark.parametrize("change", [{"factor": 3}, {"lr": 0.25}], ids=["function", "recipe that it reads"])
+def test_changed_code_computes_anew_in_an_own_folder_and_is_counted_in_the_kept_one(
+    tmp_path, notebook, change, capsys
+):
+    kept, own = tmp_path / "kept", tmp_path / "own"
+    run(Record(kept, writes=True), notebook())
+    run(Record(own=own), notebook())
+    capsys.readouterr()
+    ran, table = run(Record(kept, writes=True), notebook(**change))
+    assert ran == 0 and "3 rows; 3 by earlier code" in capsys.readouterr().out
+    ran, anew = run(Record(own=own), notebook(**change))
+    assert ran == 3 and not anew["rate"].eq(table["rate"]).any()
+    ran, both = run(Record(kept, own), notebook(**change))  # own rows count before kept ones
+    assert ran == 0 and both["rate"].tolist() == anew["rate"].tolist()
+    ran, back = run(Record(kept, tmp_path / "new"), notebook())  # kept rows of this very code are used
+    assert ran == 0 and back["rate"].tolist() == table["rate"].tolist()
+
+
+def test_at_quick_nothing_is_computed_and_what_is_missing_is_said(tmp_path, notebook, capsys):
+    run(Record(tmp_path, writes=True), notebook(), CASES[:1])
+    capsys.readouterr()
+    ran, table = run(Record(tmp_path), notebook())
+    assert ran == 0 and len(table) == 1
+    assert "1 rows; 2 of 3 cases are missing, about 0.0 h" in capsys.readouterr().out
+
+
+def test_one_more_pair_costs_that_pair_and_two_widths_stand_in_one_table(tmp_path):
+    calls = []
+
+    def losses(width, pair, layer):
+        calls.append((width, pair, layer))
+        return {"loss": width + pair}
+
+    for widths, pairs, new in (([64], 2, 4), ([64], 3, 2), ([16, 64], 3, 6)):
+        calls.clear()
+        table = Record(tmp_path, writes=True).table(width=widths, pair=range(pairs), layer=[3, 6])(losses)
+        assert len(calls) == new
+    assert of(table, width=16)["loss"].tolist() == [16, 16, 17, 17, 18, 18] and len(table) == 12
+
+
+def test_values_are_told_apart_as_a_file_tells_them(tmp_path, notebook):
+    run(Record(tmp_path, writes=True), notebook())
+    again = [
+        CASES[0],
+        CASES[1] | {"rank": 4.0},
+        CASES[2] | {"rank": 2},
+        CASES[2] | {"start": "none"},  # another case: a word, not a gap
+    ]
+    assert run(Record(tmp_path, writes=True), notebook(), again)[0] == 1
+
+
+def test_a_case_may_have_several_rows_and_they_are_replaced_together(tmp_path):
+    def lines(pair):
+        return pd.DataFrame({"fraction": [0.0, 0.5, 1.0], "accuracy": [90.0, 60.0, 91.0]})
+
+    record = Record(tmp_path, writes=True)
+    assert len(record.table(pair=[0, 1])(lines)) == 6
+    assert len(record.table(pair=[0, 1])(lines)) == 6
+
+
+@pytest.mark.parametrize(
+    ("cases", "product", "sentence"),
+    [
+        ([{"a": 1}, {"b": 1}], {}, "Expected the columns a in each case, was given {'b': 1}"),
+        ([{"a": 1}], {"a": [2]}, "'a' is in the cases and in the product"),
+        ([{"a": [1, 2]}], {}, r"was given a = \[1, 2\]: give the value a name"),
+        ([{"code": 1}], {}, "was given code = 1"),
+    ],
+    ids=["ragged", "twice", "list", "provenance"],
+)
+def test_a_plan_that_no_table_can_hold_is_refused_before_any_work(tmp_path, cases, product, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Record(own=tmp_path).table(cases, **product)
+
+
+def test_a_row_may_not_repeat_a_name_of_the_plan(tmp_path):
+    def sides(side):
+        return {"side": side + 1}
+
+    with pytest.raises(ValueError, match="Expected columns of its own from sides, was given 'side'"):
+        Record(own=tmp_path).table(side=[1])(sides)
+
+
+def test_a_plan_with_a_new_column_asks_for_it_in_the_older_rows(tmp_path, notebook):
+    run(Record(tmp_path, writes=True), notebook())
+    with pytest.raises(ValueError, match=r"Expected the column 'lr' in rates\.csv"):
+        run(Record(tmp_path, writes=True), notebook(), lr=[0.1])
+
+
+def test_an_interrupted_run_keeps_its_rows_and_goes_on(tmp_path):
+    stops = [2]
+
+    def steps(k):
+        if k == stops[0]:
+            raise KeyboardInterrupt
+        return {"square": k**2}
+
+    with pytest.raises(KeyboardInterrupt):
+        Record(tmp_path, writes=True).table(k=range(5))(steps)
+    assert len(pd.read_csv(tmp_path / "steps.csv")) == 2
+    stops[0] = -1
+    table = Record(tmp_path, writes=True).table(k=range(5))(steps)
+    assert table["square"].tolist() == [0, 1, 4, 9, 16]
+
+
+def _work(folder: Path, first: int) -> None:
+    def cubes(k):
+        return {"cube": k**3}
+
+    Record(folder, writes=True).table(k=range(first, first + 8))(cubes)
+
+
+def test_two_processes_at_once_lose_no_row(tmp_path):
+    context = multiprocessing.get_context("fork")
+    both = [context.Process(target=_work, args=(tmp_path, first)) for first in (0, 4)]
+    [each.start() for each in both]
+    [each.join() for each in both]
+    assert sorted(pd.read_csv(tmp_path / "cubes.csv")["k"]) == [*range(12)]
+
+
+def test_a_row_names_the_networks_and_data_that_it_is_made_from(tmp_path):
+    one, other = (nn.Linear(2, 2) for _ in range(2))
+    record = Record(own=tmp_path)
+
+    @record.table(pair=[0, 1])
+    def distances(pair):
+        record.uses(one, other, one)
+        return {"distance": 1.0}
+
+    uses = pd.read_csv(tmp_path / "distances.csv")["uses"]
+    assert uses.tolist() == [f"{used(one)} {used(other)}"] * 2 and "uses" not in distances
+    with torch.no_grad():
+        before = used(one)
+        one.weight += 1
+    assert used(one) != before
+
+
+def test_verify_stamps_what_it_reproduces_and_names_what_it_does_not(tmp_path, notebook):
+    record = Record(tmp_path, writes=True)
+    run(record, notebook())
+    old = read(tmp_path / "rates.csv")
+    old.assign(code="earlier", rate=old["rate"] + [0.01, 0.0, 5.0]).to_csv(
+        tmp_path / "rates.csv", index=False
+    )
+    record = Record(tmp_path, writes=True)
+    run(record, notebook())
+    found = record.verify("rates", cases=3, within={"rate": 0.1})
+    assert found["reproduced"].tolist() == [True, True, False]
+    rows = read(tmp_path / "rates.csv").set_index("code")["rate"]
+    assert rows["earlier"] == old["rate"].iloc[2] + 5
+    assert sorted(rows[code_of(notebook().rates)]) == sorted(
+        [old["rate"].iloc[0] + 0.01, old["rate"].iloc[1]]
+    )
+    with pytest.raises(ValueError, match=r"Expected a table of this record .* was given 'rates'"):
+        Record(tmp_path).verify("rates", within=0.1)
+
+
+def test_a_value_that_cannot_be_written_down_is_named(tmp_path):
+    hidden = object()
+
+    def drawn(k):
+        return {"value": id(hidden)}
+
+    with pytest.raises(ValueError, match="'hidden' is a object: make it inside the function"):
+        Record(own=tmp_path).table(k=[1])(drawn)
+
+
+def test_tensors_tables_and_classes_that_a_function_reads_count():
+    def with_value(value):
+        def reads():
+            return value
+
+        return code_of(reads)
+
+    class Doubled(nn.Module):
+        pass
+
+    values = [torch.ones(2), torch.zeros(2), pd.DataFrame({"a": [1]}), pd.DataFrame({"a": [2]}), {"a": 1}]
+    values += [{"a": 2}, (1, 2), (1, 3), nn.Linear(1, 1), nn.Linear(1, 1), {1, 2}, Doubled]
+    assert len({with_value(value) for value in values}) == len(values)
+    assert with_value(torch.device("cpu")) == with_value(torch.device("meta"))  # where, not what

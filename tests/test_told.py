@@ -1,0 +1,132 @@
+"""What a record says: verdicts beside their rows, the scale derived from these, checks that can fail."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from intertwine_book.claim import Told, read_told, word
+from intertwine_book.record import Record
+
+PLACE = {"paper": "godfrey2022", "place": "Figure 1", "link": "rec-figure-1"}
+ROWS = pd.DataFrame(
+    [
+        {"width": width, "pair": pair, "layer": layer, "family": family, "penalty": base + pair / 10 + layer}
+        for width in (16, 64)
+        for pair in range(4)
+        for layer in (3, 6)
+        for family, base in {"full": 1.0, "rank 4": 9.0}.items()
+    ]
+)
+FULL, FOUR = (ROWS[(ROWS["family"] == family) & (ROWS["width"] == 64)] for family in ("full", "rank 4"))
+
+
+@pytest.fixture
+def told(tmp_path):
+    return Told(Record(tmp_path), "03_x", "quick")
+
+
+def last(told):
+    return told.claims[-1][1]
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected"), [(5.65, "reproduced"), (9.0, "differs"), (7.3, "inconclusive")]
+)
+def test_a_number_is_the_mean_over_trials_each_of_which_is_one_value(told, printed, expected):
+    options = {"printed": printed, "error": 1.0, "matters": 1.0}
+    assert told.claim("a", "It loses so much.", FULL, "penalty", **options, **PLACE) == expected
+    assert last(told).trials == 4 and last(told).interval[0] == pytest.approx(5.65)
+
+
+def test_an_ordering_is_paired_by_trials_and_its_sides_are_named_by_what_tells_them_apart(told):
+    assert told.claim("a", "More.", (FOUR, FULL), "penalty", matters=1, **PLACE) == "reproduced"
+    assert last(told).measured.startswith("rank 4 − full: 8 [8, 8]") and last(told).p < 1e-9
+    assert told.claim("b", "Less.", (FULL, FOUR), "penalty", matters=1, **PLACE) == "differs"
+    assert told.claim("c", "Below 10.", (10, FULL), "penalty", matters=1, **PLACE) == "reproduced"
+    assert told.claim("d", "Equal.", (FULL, FULL), "penalty", matters=1, **PLACE) == "no difference"
+
+
+def test_sides_of_other_trials_are_refused(told):
+    with pytest.raises(ValueError, match=r"expected the same trials on both sides, was given \[0, 1, 2, 3\]"):
+        told.claim("a", "More.", (FOUR, FULL[FULL["pair"] < 3]), "penalty", matters=1, **PLACE)
+
+
+@pytest.mark.parametrize(
+    ("scale", "expected", "shown"),
+    [
+        ({}, "reproduced", None),
+        ({"width": 64}, "reproduced", None),
+        ({"width": 512}, "consistent", "width: 64 instead of 512"),
+        ({"width": 64, "optimiser": "SGD"}, "consistent", "optimiser: not recorded instead of SGD"),
+    ],
+)
+def test_the_scale_is_what_the_rows_judged_have_in_their_columns(told, scale, expected, shown):
+    options = {"matters": 1, "scale": scale}
+    assert told.claim("a", "More.", (FOUR, FULL), "penalty", **options, **PLACE) == expected
+    assert last(told).scale == shown
+    other = {"reproduced": "differs", "consistent": "inconsistent"}[expected]
+    assert told.claim("b", "Less.", (FULL, FOUR), "penalty", **options, **PLACE) == other
+
+
+def test_fewer_trials_than_printed_are_shown_and_decide_nothing_about_the_scale(told):
+    told.claim("a", "More.", (FOUR, FULL), "penalty", matters=1, trials=32, **PLACE)
+    assert (last(told).scale, last(told).word) == ("4 of 32 trials", "reproduced")
+
+
+def test_statements_of_all_rows_and_of_some(told):
+    rows = pd.DataFrame({"trial": range(5), "error": [1e-9, 2e-9, 0.0, 1e-8, 3e-9]})
+    exact = {"per": "trial", **PLACE}
+    assert (
+        told.claim("a", "Never.", rows, "error", kind="universal", error=1e-6, **exact) == "no counterexample"
+    )
+    assert told.claim("b", "Never.", rows, "error", kind="universal", error=5e-9, **exact) == "refuted"
+    assert told.claim("c", "Once.", rows, "error", kind="existence", error=5e-9, **exact) == "reproduced"
+    assert "1 of 5 cases" in last(told).measured
+
+
+def test_what_is_not_judged_says_why_and_what_has_no_rows_too(told):
+    assert told.claim("a", "Minimal.", kind="universal", because="An argument decides it.", **PLACE) == (
+        "not judged"
+    )
+    options = {"printed": 1.0, "error": 1.0, "matters": 1.0}
+    none = told.claim("b", "It loses so much.", FULL[:0], "penalty", **options, **PLACE)
+    assert none == "not yet measured"
+
+
+def test_what_is_told_is_read_again_as_it_was(told, tmp_path):
+    remark = {"kind": "remark", "context": "A figure.", "quote": "more", "right": "It loses less."}
+    told.claim("a", "More.", (FOUR, FULL), "penalty", matters=1, erratum=remark, **PLACE)
+    told.claim("b", "So much.", FULL, "penalty", printed=5.0, error=1.0, matters=1, trials=32, **PLACE)
+    told.check("Rank 4 loses more.", FOUR["penalty"].to_numpy() > FULL["penalty"].to_numpy())
+    told.say(low=FULL["penalty"].min(), pairs=FULL["pair"].nunique(), name="full")
+    told.board()
+    judged, facts = read_told(tmp_path / "told.json")
+    assert judged == told.claims and facts == {"low": 4.0, "pairs": 4, "name": "full"}
+    assert json.loads((tmp_path / "told.json").read_text())["checks"] == ["Rank 4 loses more."]
+    assert word(judged[0][1]) == "reproduced"
+
+
+@pytest.mark.parametrize("condition", [False, [True, False], [], pd.Series([1.0, float("nan")]) > 0.5])
+def test_a_sentence_that_the_rows_contradict_stops_the_notebook_but_not_at_smoke(tmp_path, condition):
+    with pytest.raises(AssertionError, match="It does"):
+        Told(Record(tmp_path), "03_x", "quick").check("It does.", condition)
+    Told(Record(own=tmp_path), "03_x", "smoke").check("It does.", condition)
+    Told(Record(tmp_path, own=tmp_path / "own"), "03_x", "desk").check("It does.", condition)
+
+
+def test_an_id_and_a_fact_have_one_meaning(told):
+    told.claim("a", "More.", (FOUR, FULL), "penalty", matters=1, **PLACE)
+    with pytest.raises(ValueError, match="was given 'a' twice"):
+        told.claim("a", "More.", (FOUR, FULL), "penalty", matters=1, **PLACE)
+    told.say(low=1.0)
+    with pytest.raises(ValueError, match="was given 'low' twice"):
+        told.say(low=2.0)
+
+
+def test_the_table_for_people_shows_what_is_new_or_all(told):
+    told.claim("a", "The first.", (FOUR, FULL), "penalty", matters=1, **PLACE)
+    assert "The first." in told.verdicts().data
+    told.claim("b", "The second.", (FULL, FOUR), "penalty", matters=1, **PLACE)
+    new = told.verdicts().data
+    assert "The second." in new and "The first." not in new and "The first." in told.board().data
