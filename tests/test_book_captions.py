@@ -1,9 +1,9 @@
-"""Captions stand in a file beside the chapter, and each figure of the chapter has one."""
+"""Each figure has a caption, words run nothing, and a page says what ran."""
 
 import nbformat
 import pytest
 
-from intertwine_book.build import captions, execute, freshness, layout
+from intertwine_book.build import captions, execute, freshness, render
 from intertwine_book.build.layout import BookError
 
 CELL = nbformat.v4.new_code_cell
@@ -28,15 +28,54 @@ def test_a_figure_without_a_caption_and_a_caption_without_a_figure_are_named(tmp
     captions.add(notebook("fig-a", "fig-b"), file)
 
 
-def test_a_chapter_with_another_caption_is_stale(tiny_book):
+FIGURE = """
+# %% figure="fig-a"
+1 + 1  # a comment
+
+# %% [markdown]
+# :::{figure} #fig-a
+# ---
+# alt: >-
+#   A line
+#   that falls.
+# ---
+# A line falls.
+# :::
+"""
+
+
+def ran(source, outputs):
+    """The notebook of a source as if it had run."""
+    node, settings = execute.prepare(source, {})
+    record = {"parameters": settings, "wall_s": 1.0, "finished": "2026-01-01T00:00:00", "commit": None}
+    record["environment"] = {"peak_memory_bytes": 1, "device": "a CPU", "torch": "2"}
+    for cell in (each for each in node.cells if each.cell_type == "code"):
+        cell.outputs, cell.execution_count = [nbformat.v4.new_output("stream", text=outputs)], 1
+    execute.tidy(node, record)
+    return node
+
+
+def test_words_make_no_chapter_stale_and_stand_on_its_page_beside_the_outputs_of_the_run(tiny_book):
     source = tiny_book.chapters["01_first"]
-    source.write_text(source.read_text() + '\n# %% figure="fig-a"\n0\n')
-    file = layout.captions(source)
-    file.parent.mkdir()
-    stamps = set()
-    for text in ("A line falls.", "A line rises."):
-        file.write_text(f"fig-a: {{caption: {text}, alt: A line.}}")
-        node, settings = execute.prepare(source, {})
-        assert node.cells[-1].metadata.mystnb.figure.caption == text
-        stamps.add(freshness.stamp(tiny_book, "smoke", "01_first", settings))
-    assert len(stamps) == 2
+    source.write_text(source.read_text() + FIGURE)
+    _, settings = execute.prepare(source, {})
+    executed, before = ran(source, "42"), freshness.stamp(tiny_book, "smoke", "01_first", settings)
+    text = source.read_text().replace("A line falls.", "A line rises.").replace("a comment", "another one")
+    source.write_text(text.replace("# # 1 ", "# Words, words.\n#\n# # 1 "))
+    assert freshness.stamp(tiny_book, "smoke", "01_first", settings) == before
+    page = render.page_of(source, executed)
+    figure = page.cells[-1]
+    assert figure.metadata.mystnb.figure.caption == "A line rises." and "another one" in figure.source
+    assert figure.metadata.mystnb.image.alt == "A line that falls."
+    assert all(cell.outputs[0].text == "42" for cell in page.cells if cell.cell_type == "code")
+    assert "1 s" in "".join(cell.source for cell in page.cells)  # what was said of the run
+
+
+def test_code_that_is_not_what_ran_is_stale_and_the_page_shows_what_ran(tiny_book):
+    source = tiny_book.chapters["01_first"]
+    source.write_text(source.read_text() + FIGURE)
+    _, settings = execute.prepare(source, {})
+    executed, before = ran(source, "42"), freshness.stamp(tiny_book, "smoke", "01_first", settings)
+    source.write_text(source.read_text().replace("1 + 1", "1 + 2").replace("A line falls", "A line rises"))
+    assert freshness.stamp(tiny_book, "smoke", "01_first", settings) != before
+    assert render.page_of(source, executed) is executed

@@ -19,8 +19,8 @@ def library(tmp_path):
     return shutil.copytree(ROOT / "lib", tmp_path / "lib", ignore=shutil.ignore_patterns("__pycache__"))
 
 
-def edit(path: Path) -> None:
-    path.write_text(path.read_text() + "\n# edited\n")
+def edit(path: Path, more: str = "edited = True") -> None:
+    path.write_text(path.read_text() + f"\n{more}\n")
 
 
 def test_every_way_to_import_is_followed_and_nothing_else(tmp_path):
@@ -51,6 +51,8 @@ def test_every_way_to_import_is_followed_and_nothing_else(tmp_path):
     assert found["intertwine.b"] == tmp_path / "intertwine/b/__init__.py"
     before = freshness.code(source, tmp_path)
     edit(tmp_path / "intertwine/a/not_imported.py"), edit(tmp_path / "intertwine_book/__init__.py")
+    assert freshness.code(source, tmp_path) == before
+    edit(tmp_path / "intertwine/c.py", "# a comment")
     assert freshness.code(source, tmp_path) == before
     edit(tmp_path / "intertwine/c.py")
     assert freshness.code(source, tmp_path) != before

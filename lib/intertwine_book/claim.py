@@ -104,7 +104,8 @@ class Told:
         else:
             judged = tables[0].reset_index(drop=True) if tables else pd.DataFrame()
         given = {"id": id, "statement": statement, "place": place, "kind": kind, "link": link, **more}
-        given |= {"chapter": f"records/{self.name}", "table": id, "columns": names, "minimum": "quick"}
+        table = next((each.attrs["table"] for each in tables if "table" in each.attrs), id)
+        given |= {"chapter": f"records/{self.name}", "table": table, "columns": names, "minimum": "quick"}
         given |= {"trial": per, "printed": printed, "tolerance": error, "printed_interval": interval}
         given |= {"tolerance_from": error_from if error is not None else None, "matters": matters}
         given |= {"not_judged": because, "erratum": erratum, "protocol": dict(scale) if scale else None}

@@ -51,8 +51,8 @@ def code_of(function: Callable[..., Any]) -> str:
     return files.digest(*parts)[:8]
 
 
-def syntax(source: str) -> str:
-    """Source code without comments, docstrings and decorators, in one layout.
+def syntax(source: str, *, decorators: bool = False) -> str:
+    """Source code without comments, docstrings and, unless they are asked for, decorators, in one layout.
 
     Example:
         >>> print(syntax('@cached  # once\\ndef f(x):\\n    "A sum."\\n    return (x+1)'))
@@ -62,7 +62,7 @@ def syntax(source: str) -> str:
     tree = ast.parse(textwrap.dedent(source))
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            node.decorator_list = []
+            node.decorator_list = node.decorator_list if decorators else []
         elif not isinstance(node, ast.Module):
             continue
         if ast.get_docstring(node, clean=False) is not None:

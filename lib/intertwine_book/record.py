@@ -92,7 +92,9 @@ class Record:
                 for case in tqdm(todo, name, unit="case", file=stream, ascii=True, disable=not log):
                     if self._missing(name, [case]):  # or another process was faster
                         self._write(name, self._rows(name, case))
-            return self.read(name).drop(columns=PROVENANCE, errors="ignore")
+            table = self.read(name).drop(columns=PROVENANCE, errors="ignore")
+            table.attrs["table"] = name  # claims about some of its rows link to it
+            return table
 
         return decorate
 

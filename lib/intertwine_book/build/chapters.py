@@ -47,8 +47,8 @@ def plan(book: Book, profile: str, only: Iterable[str] = (), *, force: bool = Fa
     """The chapters to bring up to date; a BookError before anything runs where one has a wrong setting."""
     overrides = book.overrides(profile)
     tasks = {}
-    for chapter in [book.chapter(name) for name in only] or list(book.chapters):
-        _, settings = execute.prepare(book.chapters[chapter], overrides[chapter])
+    for chapter in [book.notebook(name) for name in only] or list(book.notebooks):
+        _, settings = execute.prepare(book.notebooks[chapter], overrides[chapter])
         stamp = freshness.stamp(book, profile, chapter, settings)
         tasks[chapter] = Task(book, profile, chapter, settings, stamp, force)
         if not tasks[chapter].fresh:

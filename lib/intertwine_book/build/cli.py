@@ -60,7 +60,7 @@ def _book(profile: str = DEFAULT_PROFILE, chapters: Iterable[str] = ()) -> Book:
     book = find_book()
     book.overrides(profile)
     for name in chapters:
-        book.chapter(name)
+        book.notebook(name)
     os.environ.setdefault("INTERTWINE_DATA", str(book.root / "data"))
     from intertwine_book.build import freshness
 
@@ -88,7 +88,7 @@ def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool, an
     read = freshness.sources(book)
     page = book.html / "index.html"
     if not force and not only and freshness.nothing_changed(book, profile, read):
-        for chapter in book.chapters:
+        for chapter in book.notebooks:
             console.print(f"{chapter}: fresh")
         console.print(f"\nThe book is ready. Open  [bold]{page}[/bold]")
         return
@@ -138,12 +138,12 @@ def run(
 ) -> None:
     """Execute one CHAPTER (its name or number) with parameters of your own."""
     book = _book(profile, [chapter])
-    name = book.chapter(chapter)
+    name = book.notebook(chapter)
     from intertwine import files
     from intertwine_book.build import execute, parameters, readable
 
     own = {key: parameters.parse(value) for key, value in given}
-    node, settings = execute.prepare(book.chapters[name], book.overrides(profile)[name] | own)
+    node, settings = execute.prepare(book.notebooks[name], book.overrides(profile)[name] | own)
     if listed:
         return console.print(parameters.parameters_cell(node).source, markup=False)
     if output is None:  # one for each choice of parameters; a step that several of them need is done once

@@ -137,10 +137,10 @@ def execute(
     and is returned with parameters, wall time in seconds, peak memory in bytes and environment. `report` is
     called with (cell, number of cells) before each cell.
     """
-    node, settings = prepare(book.chapters[chapter], values)
+    node, settings = prepare(book.notebooks[chapter], values)
     node.cells.append(nbformat.v4.new_code_cell(_PROBE))
     os.environ["INTERTWINE_RESULTS"] = str(tables)
-    os.environ["INTERTWINE_CODE"] = freshness.code(book.chapters[chapter])
+    os.environ["INTERTWINE_CODE"] = freshness.code(book.notebooks[chapter])
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"  # the kernel of this environment, not one of the user's
     started = time.perf_counter()
     at, reached = 0, node
@@ -174,7 +174,7 @@ def execute(
         "environment": ast.literal_eval(node.cells.pop().outputs[0]["data"]["text/plain"]),
     }
     done = dict(record or {}) | {"parameters": settings, "commit": origin.code()["commit"]} | measured
-    _tidy(node, done)
+    tidy(node, done)
     output.parent.mkdir(parents=True, exist_ok=True)
     with files.write_whole(output) as path:
         nbformat.write(node, path)
@@ -182,13 +182,14 @@ def execute(
     return done
 
 
-def _tidy(node: nbformat.NotebookNode, record: Mapping[str, Any]) -> None:
+def tidy(node: nbformat.NotebookNode, record: Mapping[str, Any] | None) -> None:
     """Remove traces of this machine from the notebook, fold its parameters, describe this run."""
     knobs = parameters.parameters_cell(node).metadata
     knobs["tags"] = ["parameters", "hide-input"]  # the main figure is to stand on the first screen
     knobs["mystnb"] = {f"code_prompt_{act.lower()}": f"{act} the parameters" for act in ("Show", "Hide")}
     node.metadata.pop("papermill", None)
-    node.metadata["intertwine"] = json.loads(json.dumps(record))
+    if record:
+        node.metadata["intertwine"] = json.loads(json.dumps(record))
     for cell in node.cells:
         cell.metadata.pop("papermill", None)
         cell.metadata.pop("execution", None)

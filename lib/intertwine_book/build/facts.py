@@ -1,4 +1,4 @@
-"""A Sphinx extension: pages read recorded facts, as in {fact}`stitching group-low:.0f`.
+"""A Sphinx extension: pages read recorded facts, as in {fact}`03_stitching.group_low:.0f`.
 
 It replaces text before it is parsed, so that an alternative text, which holds no roles, has the same facts.
 """
@@ -11,8 +11,10 @@ from pkgutil import iter_modules
 from typing import Any
 
 from intertwine_book import stories
+from intertwine_book.claim import read_told
+from intertwine_book.record import kept_folder
 
-_ROLE = re.compile(r"{fact}`(\S+) ([^`:]+):?([^`]*)`")
+_ROLE = re.compile(r"{fact}`(?:(\S+) |(\w+)\.)([^`:]+):?([^`]*)`")
 _STORIES = [each.name for each in iter_modules(stories.__path__) if each.name != "told"]
 
 
@@ -29,27 +31,35 @@ def told(text: str) -> str:
         >>> told("The median is {fact}`shallow_relu median-1:.0f`.")
         'The median is 34.'
 
+    A fact of a record stands behind the record's name and a point, one of a story behind the story's name.
+
     Raises:
-        ValueError: there is no such story, fact, or format.
+        ValueError: there is no such record, story, fact, or format.
     """
     return _ROLE.sub(lambda found: _fact(*found.groups()), text)
 
 
-def _fact(story: str, name: str, form: str) -> str:
-    if story not in _STORIES:
-        raise ValueError(_expected("a story", story, _STORIES))
-    if name not in (facts := _facts(story)):
-        raise ValueError(_expected(f"a fact of {story}", name, facts))
+def _fact(story: str | None, record: str | None, name: str, form: str) -> str:
+    known = _STORIES if story else [path.parent.name for path in kept_folder().glob("*/told.json")]
+    if (source := story or str(record)) not in known:
+        raise ValueError(_expected("a story" if story else "a record", source, known))
+    if name not in (facts := _facts_of_story(source) if story else _facts_of_record(source)):
+        raise ValueError(_expected(f"a fact of {source}", name, facts))
     return format(facts[name], form)
 
 
 @cache
-def _facts(story: str) -> dict[str, Any]:
+def _facts_of_record(record: str) -> dict[str, Any]:
+    return read_told(kept_folder() / record / "told.json")[1]
+
+
+@cache
+def _facts_of_story(story: str) -> dict[str, Any]:
     return dict(import_module(f"intertwine_book.stories.{story}").facts())
 
 
 def _expected(what: str, given: str, known: Any) -> str:
-    nearest = get_close_matches(given, known, n=1, cutoff=0)
+    nearest = get_close_matches(given, known, n=1, cutoff=0) or ["none"]
     return f"Expected {what}, was given '{given}': the nearest is '{nearest[0]}'."
 
 

@@ -1,36 +1,64 @@
-"""Fresh and stale chapters, decided by content and never by dates."""
+"""Fresh and stale notebooks, decided by their code and never by words or dates."""
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+import jupytext
+import nbformat
 
 from intertwine import files
 from intertwine_book import results
 from intertwine_book.build.imports import imported
-from intertwine_book.build.layout import Book, captions
+from intertwine_book.build.layout import Book
+from intertwine_book.code_hash import syntax
 from intertwine_book.results import origin
 
 
 def code(source: Path, library: Path | None = None) -> str:
-    """The hash of the modules of ours that a source imports, and of their scripts; places do not count."""
+    """The hash of the modules of ours that a source imports, and of their scripts.
+
+    Comments, docstrings and places do not count.
+    """
     modules = imported(source, library or results.LIBRARY)
     scripts = [path.parent / f"_static/{path.stem}.js" for path in modules.values()]
     found = [path for path in scripts if path.is_file()]
-    return files.digest(*(part for module in modules.items() for part in module), *found)
+    texts = (_syntax(path.read_text()) for path in modules.values())
+    return files.digest(*modules, *texts, *found)
 
 
-def stamp(book: Book, profile: str, chapter: str, settings: Mapping[str, Any]) -> str:
-    """The hash of what an executed chapter depends on.
+def cells(node: nbformat.NotebookNode) -> list[str]:
+    """The code of a notebook's cells, but for comments and for the values of its parameters."""
+    coded = [cell for cell in node.cells if cell.cell_type == "code"]
+    told = ["parameters" if "parameters" in cell.metadata.get("tags", []) else "" for cell in coded]
+    return [tag or _syntax(cell.source) for tag, cell in zip(told, coded, strict=True)]
 
-    These are texts, modules, parameters, precision, lock and recorded tables.
+
+@cache
+def _syntax(text: str) -> str:
+    try:
+        return syntax(text, decorators=True)
+    except SyntaxError:  # of a cell that IPython alone understands
+        return text
+
+
+def stamp(book: Book, profile: str, name: str, settings: Mapping[str, Any]) -> str:
+    """The hash of what decides on the outputs of an executed notebook.
+
+    These are its code and that of the modules it imports, parameters, precision, lock and recorded tables:
+    prose, captions, comments and docstrings are none of it.
     """
-    source = book.chapters[chapter]
-    read = [name for name in results.RECORDED if name != profile]  # a recorded run writes its own
-    tables = [path for name in read for path in sorted((book.tables(name) / chapter).glob("[!.]*.csv"))]
-    texts = [path for path in [captions(source)] if path.is_file()]
+    source = book.notebooks[name]
+    read = [other for other in results.RECORDED if other != profile]  # a recorded run writes its own
+    folders = [book.tables(other) / name for other in read]
+    if name in book.chapters or profile not in results.RECORDED:
+        folders.append(book.root / "data/results" / source.stem)  # of the record
+    tables = [path for folder in folders for path in sorted(folder.glob("[!.]*.csv"))]
     lock = book.root / "requirements.lock"
-    return files.digest(source, *texts, code(source), settings, origin.precision(), lock, *tables)
+    own = cells(jupytext.read(source))
+    return files.digest(own, code(source), settings, origin.precision(), lock, *tables)
 
 
 def record_of(executed: Path) -> dict[str, Any] | None:
@@ -78,6 +106,19 @@ def nothing_changed(book: Book, profile: str, read: str) -> bool:
     known = book.build / "whole"
     there = known.is_file() and (book.build / "pages").is_file() and (book.html / "index.html").is_file()
     return there and known.read_text() == whole_stamp(book, profile, read)
+
+
+def frame_stamp(book: Book) -> str:
+    """The hash of what all pages depend on; where it is as it was, Sphinx renders the pages that changed."""
+    code = [
+        path for package in results.PACKAGES for path in sorted((results.LIBRARY / package).rglob("*.py"))
+    ]
+    scripts = [*sorted((book.root / "book/_static").rglob("*.*")), *sorted(results.LIBRARY.rglob("*.js"))]
+    known = [
+        book.root / name for name in ("_config.yml", "book/_toc.yml", "requirements.lock", "data/results")
+    ]
+    found = [path for path in (*known, *scripts) if path.exists()]
+    return files.digest(*(_syntax(path.read_text()) for path in code), *found)
 
 
 def pages_stamp(book: Book, notebooks: Mapping[str, Path]) -> str:

@@ -31,6 +31,18 @@ class Book:
         return {path.stem: path for path in sorted((self.root / "chapters").glob("[0-9]*.py"))}
 
     @cached_property
+    def records(self) -> dict[str, Path]:
+        """Name → source of every record, `records/<name>`, in reading order."""
+        return {
+            f"records/{path.stem}": path for path in sorted((self.root / "chapters/records").glob("*.py"))
+        }
+
+    @property
+    def notebooks(self) -> dict[str, Path]:
+        """Name → source of all that is executed: records, which the chapters tell of, and chapters."""
+        return self.records | self.chapters
+
+    @cached_property
     def profiles(self) -> list[str]:
         return [path.stem for path in sorted((self.root / "chapters/profiles").glob("*.yml"))]
 
@@ -56,7 +68,7 @@ class Book:
         return self.build / "failed" / profile / f"{chapter}.ipynb"
 
     def check_all_ran(self, profile: str) -> None:
-        if missing := [name for name in self.chapters if not self.executed(profile, name).is_file()]:
+        if missing := [name for name in self.notebooks if not self.executed(profile, name).is_file()]:
             raise BookError(
                 f"Expected every chapter to have run at {profile}, {missing[0]} has not: build first, or "
                 "name with --profile the one that you built."
@@ -69,12 +81,12 @@ class Book:
         recorded = self.root / "data/results" / profile
         return recorded if profile in RECORDED else self.build / "executed" / profile
 
-    def chapter(self, name: str) -> str:
-        """The full name of a chapter, from its name or its number (`1`, `01`, `1b`)."""
-        for chapter in self.chapters:
-            if name == chapter or name.lstrip("0") == chapter.split("_")[0].lstrip("0"):
-                return chapter
-        raise BookError(unknown("chapter", name, self.chapters))
+    def notebook(self, name: str) -> str:
+        """The full name of a chapter or a record, from its name or number (`1`, `01`, `1b`, `records/3`)."""
+        for known in self.notebooks:
+            if name in (known, number := known.split("_")[0]) or _short(name) == _short(number):
+                return known
+        raise BookError(unknown("chapter", name, self.notebooks))
 
     def overrides(self, profile: str) -> dict[str, dict]:
         """A profile's parameters, chapter by chapter: `chapters/profiles/<profile>.yml`."""
@@ -82,9 +94,14 @@ class Book:
             raise BookError(unknown("profile", profile, self.profiles))
         path = self.root / "chapters/profiles" / f"{profile}.yml"
         sections = yaml.safe_load(path.read_text()) or {}
-        if stray := [section for section in sections if section not in self.chapters]:
-            raise BookError(f"In {path.name}: " + unknown("chapter", stray[0], self.chapters))
-        return {chapter: sections.get(chapter) or {} for chapter in self.chapters}
+        if stray := [section for section in sections if section not in self.notebooks]:
+            raise BookError(f"In {path.name}: " + unknown("chapter", stray[0], self.notebooks))
+        return {name: sections.get(name) or {} for name in self.notebooks}
+
+
+def _short(number: str) -> str:
+    folder, _, last = number.rpartition("/")
+    return f"{folder}/{last.lstrip('0')}"
 
 
 def captions(source: Path) -> Path:

@@ -42,7 +42,7 @@ def _fill(book: Book, profile: str, folder: Path) -> str:
     shutil.copytree(render(book, profile).parent, folder, dirs_exist_ok=True)
     (folder / ".nojekyll").touch()  # or GitHub leaves out folders that begin with _
     (folder / "notebooks").mkdir()
-    for name in book.chapters:
+    for name in book.notebooks:
         shutil.copy(folder / f"_sources/chapters/{name}.ipynb", folder / "notebooks")
     try:
         shutil.copy(pdf(book, profile), folder / "book.pdf")

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from itertools import chain
 from pathlib import Path
 
 import nbformat
@@ -15,6 +16,7 @@ import pandas as pd
 from intertwine import files
 from intertwine_book.build import beside, execute, freshness, made, status
 from intertwine_book.build.layout import Book, BookError
+from intertwine_book.claim import read_told
 from intertwine_book.claims import judge_all, load, scoreboard, summary
 from intertwine_book.results import PROFILES, RECORDED
 
@@ -37,20 +39,25 @@ def render(
         notebooks = _collect(book, profile)
         _figures(book, notebooks)
         verdicts = _generated(book, profile)
-        stamp = freshness.pages_stamp(book, notebooks)
+        frame, stamp = freshness.frame_stamp(book), freshness.pages_stamp(book, notebooks)
         whole.unlink(missing_ok=True)
-        if not (page.is_file() and stamp_file.is_file() and stamp_file.read_text() == stamp):
+        # what the last build that ended well, without a warning, left
+        before = stamp_file.read_text().split() if page.is_file() and stamp_file.is_file() else []
+        if before != [frame, stamp]:
             if verdicts is not None:
                 _draw(book, verdicts)
-            # from scratch: Sphinx would treat half-written pages as finished, and not repeat old warnings
             stamp_file.unlink(missing_ok=True)
-            shutil.rmtree(book.html, ignore_errors=True)
-            shutil.rmtree(book.build / ".doctrees", ignore_errors=True)
+            if before[:1] != [frame]:  # Sphinx would treat half-written pages as finished
+                shutil.rmtree(book.html, ignore_errors=True)
+                shutil.rmtree(book.build / ".doctrees", ignore_errors=True)
             _jupyter_book(book, report)
             for name in {profile, *RECORDED}:  # the pages link to the tables that their words rest on
                 _copy_tables(book.tables(name), page.parent / "tables" / name)
+            for record in book.records.values():
+                tables = book.root / "data/results" / record.stem
+                shutil.copytree(tables, page.parent / "tables/records" / record.stem, dirs_exist_ok=True)
             with files.write_whole(stamp_file) as path:
-                path.write_text(stamp)
+                path.write_text(f"{frame} {stamp}")
         if read:
             with files.write_whole(whole) as path:
                 path.write_text(freshness.whole_stamp(book, profile, read))
@@ -65,34 +72,54 @@ def _copy_tables(tables: Path, to: Path) -> None:
 
 
 def _collect(book: Book, profile: str) -> dict[str, Path]:
-    """Put every chapter's notebook beside the texts, of another profile where it did not run at this one.
-
-    One that never ran stands there without outputs, and with dashes for the numbers in its sentences.
-    """
+    """Put every notebook beside the texts, of another profile where it did not run at this one."""
     folder = book.root / "book/chapters"
-    folder.mkdir(exist_ok=True)
-    notebooks = {}
-    for chapter, source in book.chapters.items():
-        notebooks[chapter] = folder / f"{chapter}.ipynb"
-        known = [book.executed(name, chapter) for name in (profile, *reversed(PROFILES))]
-        if executed := next((path for path in known if path.is_file()), None):
-            content = executed.read_text()
-        else:
-            node, _ = execute.prepare(source, {})
-            for index, cell in enumerate(node.cells):
-                cell.id = f"cell-{index}"  # random otherwise, and then never fresh
-                if cell.cell_type == "markdown":
-                    cell.source = cell.source.replace(execute.THIS_RUN, execute.this_run(None))
-                    cell.source = _GLUED.sub("–", cell.source)
-                elif "figure" in cell.metadata.get("mystnb", {}):  # its label is referred to from elsewhere
-                    cell.outputs = [nbformat.v4.new_output("display_data", {"image/svg+xml": _EMPTY})]
-                    figure = cell.metadata.mystnb.figure
-                    figure.caption = _GLUED.sub("–", figure.get("caption", ""))
-            content = nbformat.writes(node)
-        _write(notebooks[chapter], content)
-    for stray in set(folder.glob("*.ipynb")) - set(notebooks.values()):
+    notebooks = {name: folder / f"{name}.ipynb" for name in book.notebooks}
+    for name, source in book.notebooks.items():
+        known = [book.executed(other, name) for other in (profile, *reversed(PROFILES))]
+        executed = next((path for path in known if path.is_file()), None)
+        node = nbformat.read(executed, as_version=4) if executed else None
+        _write(notebooks[name], nbformat.writes(page_of(source, node)))
+    for stray in {*folder.rglob("*.ipynb")} - {*notebooks.values()}:
         stray.unlink()
     return notebooks
+
+
+def page_of(source: Path, executed: nbformat.NotebookNode | None) -> nbformat.NotebookNode:
+    """The notebook of a page: words of the source as they are now, outputs of the run.
+
+    Where the code is not that which ran, it stands as it ran. A notebook that never ran has no outputs, and
+    dashes for the numbers in its sentences.
+    """
+    if executed is None:
+        node, _ = execute.prepare(source, {})
+        execute.tidy(node, None)
+        for cell in node.cells:
+            cell.source = _GLUED.sub("–", cell.source) if cell.cell_type == "markdown" else cell.source
+            if figure := cell.metadata.get("mystnb", {}).get("figure"):  # it is referred to from elsewhere
+                cell.outputs = [nbformat.v4.new_output("display_data", {"image/svg+xml": _EMPTY})]
+                figure.caption = _GLUED.sub("–", figure.get("caption", ""))
+        return _numbered(node)
+    record = executed.metadata["intertwine"]
+    try:
+        node, settings = execute.prepare(source, record["parameters"])
+    except BookError:  # it ran with parameters that it has no longer
+        return executed
+    if settings != record["parameters"] or freshness.cells(node) != freshness.cells(executed):
+        return executed
+    ran = (cell for cell in executed.cells if cell.cell_type == "code")
+    for cell in (each for each in node.cells if each.cell_type == "code"):
+        outputs = next(ran)
+        cell.outputs, cell.execution_count = outputs.outputs, outputs.execution_count
+    execute.tidy(node, record)
+    node.metadata["language_info"] = executed.metadata.get("language_info", {})
+    return _numbered(node)
+
+
+def _numbered(node: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    for index, cell in enumerate(node.cells):
+        cell.id = f"cell-{index}"  # random otherwise, and then never fresh
+    return node
 
 
 def _figures(book: Book, notebooks: Mapping[str, Path]) -> None:
@@ -132,7 +159,8 @@ def _generated(book: Book, profile: str) -> pd.DataFrame | None:
         return None
     places = [(name, book.tables(name)) for name in dict.fromkeys([profile, *RECORDED])]
     try:
-        judged = judge_all(load(ledger), places)
+        told = [read_told(path)[0] for path in sorted(book.root.glob("data/results/*/told.json"))]
+        judged = judge_all(load(ledger), places, [*chain.from_iterable(told)])
         pages = scoreboard(judged)
     except ValueError as error:
         raise BookError(str(error)) from error
@@ -162,7 +190,7 @@ def _draw(book: Book, verdicts: pd.DataFrame) -> None:
 def _notebooks(book: Book) -> str:
     """Links to the notebooks that the pages offer; Sphinx knows no page of theirs, so in html."""
     items = []
-    for name, source in book.chapters.items():
+    for name, source in book.notebooks.items():
         title = re.search(r"^# # (.+)$", source.read_text(), re.MULTILINE)
         words = html.escape(title[1] if title else name)
         items.append(f'<li><a href="_sources/chapters/{name}.ipynb" download>{words}</a></li>')

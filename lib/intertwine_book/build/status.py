@@ -36,7 +36,9 @@ def states(book: Book, profile: str) -> list[ChapterState]:
 def elsewhere(book: Book, profile: str) -> list[str]:
     """Other profiles at which chapters ran."""
     return [
-        p for p in book.profiles if p != profile and any(book.executed(p, c).is_file() for c in book.chapters)
+        p
+        for p in book.profiles
+        if p != profile and any(book.executed(p, c).is_file() for c in book.notebooks)
     ]
 
 
@@ -47,7 +49,7 @@ def _state(book: Book, profile: str, chapter: str, overrides: dict) -> ChapterSt
     if record is None:
         state = "failed" if book.failed(profile, chapter).is_file() else "never run"
         return ChapterState(chapter, state, "", "", "", "", "", known)
-    _, settings = execute.prepare(book.chapters[chapter], overrides)
+    _, settings = execute.prepare(book.notebooks[chapter], overrides)
     fresh = freshness.is_fresh(executed, freshness.stamp(book, profile, chapter, settings))
     environment = record["environment"]
     return ChapterState(

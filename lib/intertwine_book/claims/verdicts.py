@@ -20,7 +20,9 @@ _ELSEWHERE |= dict.fromkeys(("differs", "refuted"), "inconsistent")
 
 
 def judge_all(
-    claims: Sequence[Claim], places: Iterable[tuple[str, str | Path]]
+    claims: Sequence[Claim],
+    places: Iterable[tuple[str, str | Path]],
+    told: Sequence[tuple[Claim, Verdict]] = (),
 ) -> list[tuple[Claim, Verdict]]:
     """Every claim with its verdict; orderings are corrected for their number by the false discovery rate.
 
@@ -30,10 +32,11 @@ def judge_all(
     the interval of what is decided has the corrected level (Benjamini and Yekutieli 2005). Equivalences (*no
     difference*) rest on their interval, and are no discoveries.
 
-    The places, and the errors, are those of `judge`.
+    The places, and the errors, are those of `judge`; `told` are claims that a record has judged by its rows
+    (`claim.read_told`).
     """
     places = list(places)
-    judged = [(claim, _judged(claim, places)) for claim in claims]
+    judged = [*((claim, _judged(claim, places)) for claim in claims), *told]
     for whose in ("paper", "ours"):
         tests = [k for k, (claim, found) in enumerate(judged) if claim.whose == whose and found.p is not None]
         corrected = adjusted([judged[k][1].p or 0.0 for k in tests])

@@ -47,7 +47,7 @@ def chapter_link(claim: Claim) -> str:
     if not claim.link:
         return ""
     role = _ROLES.get(claim.link.split("-")[0], "prf:ref")
-    number = claim.chapter.split("_")[0].lstrip("0")
+    number = claim.chapter.removeprefix("records/").split("_")[0].lstrip("0")
     return f"{{{role}}}`{claim.link}`" if role == "eq" else f"{{{role}}}`{number} <{claim.link}>`"
 
 
@@ -55,7 +55,8 @@ def csv_link(claim: Claim, verdict: Verdict, text: str = "csv") -> str:
     """A link to the table that the verdict rests on, which `build.render` puts beside the pages."""
     if not verdict.profile:
         return ""
-    path = f"tables/{verdict.profile}/{claim.chapter}/{claim.table}.csv"
+    of_record = claim.chapter.startswith("records/")  # whose tables hold all scales
+    path = f"tables/{'' if of_record else f'{verdict.profile}/'}{claim.chapter}/{claim.table}.csv"
     return f'<a href="{path}" title="the table {claim.table}">{text}</a>'
 
 
