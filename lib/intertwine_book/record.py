@@ -254,3 +254,19 @@ def _here() -> dict[str, str]:
         "commit": (origin.code()["commit"] or "")[:7],
         "machine": machine,
     }
+
+
+def on_record(record: str, name: str) -> pd.DataFrame:
+    """The recorded rows of a table, which a chapter draws.
+
+    Example:
+        >>> sorted(on_record("03_stitching", "lines")["width"].unique().tolist())
+        [16, 32, 64]
+
+    Raises:
+        FileNotFoundError: there is no such table.
+    """
+    path = kept_folder() / record / f"{name}.csv"
+    if not path.is_file():
+        raise FileNotFoundError(f"Expected a recorded table {path}, found none: run the record at desk.")
+    return read(path).drop(columns=PROVENANCE)
