@@ -39,3 +39,11 @@ def sentence(call: Callable[[], object]) -> str:
         call()
     assert "\n" not in str(caught.value)
     return str(caught.value)
+
+
+RECORD = {  # of a run, as an executed notebook has it
+    "wall_s": 1.0,
+    "finished": "2026-01-01T00:00:00",
+    "commit": None,
+    "environment": {"peak_memory_bytes": 1, "device": "a CPU", "torch": "2"},
+}

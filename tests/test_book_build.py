@@ -17,6 +17,7 @@ import nbformat
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from helpers import RECORD
 from jupyter_client import KernelManager
 from rich.console import Console
 
@@ -198,7 +199,9 @@ def test_only_what_changed_runs_again(tiny_book, pretend, monkeypatch):
     assert build_chapters(tiny_book) == {"01_first": "done", "02_second": "done"}
     assert runs(tiny_book) == {"01_first": 1, "02_second": 1} and not stale(tiny_book)
     source = tiny_book.chapters["01_first"]
-    source.write_text(source.read_text().replace("# A chapter", "# A better chapter"))
+    source.write_text(source.read_text().replace("# A chapter", "# A better chapter") + "\n# words\n")
+    assert not stale(tiny_book)  # prose and comments execute nothing
+    source.write_text(source.read_text() + "\n# %%\n1 + 1\n")
     assert stale(tiny_book) == {"01_first"}
     assert build_chapters(tiny_book) == {"01_first": "done", "02_second": "fresh"}
     assert runs(tiny_book) == {"01_first": 2, "02_second": 1}
@@ -567,12 +570,14 @@ def test_a_chapter_that_did_not_run_at_a_profile_is_shown_as_it_ran_at_another(t
     captions = source.parent / "captions/02_second.yml"
     captions.parent.mkdir()
     captions.write_text("fig-a: {caption: '{glue:text}`n:.1f` of them.', alt: A line.}")
-    ran = nbformat.writes(execute.prepare(tiny_book.chapters["01_first"], {"seed": 9})[0])
+    node, settings = execute.prepare(tiny_book.chapters["01_first"], {"seed": 9})
+    node.metadata["intertwine"] = RECORD | {"parameters": settings}
     executed = tiny_book.executed("smoke", "01_first")
     executed.parent.mkdir(parents=True)
-    executed.write_text(ran)
+    executed.write_text(nbformat.writes(node))
     notebooks = rendering._collect(tiny_book, "quick")
-    assert notebooks["01_first"].read_text() == ran
+    ran = notebooks["01_first"].read_text()
+    assert "seed: int = 9" in ran and "This run: 1 s" in ran
     never = notebooks["02_second"].read_text()
     assert "It is –." in never and "– of them." in never and "glue:" not in never
 
@@ -585,7 +590,7 @@ def test_status_tells_fresh_from_stale(built_book):
     assert "Chapters also ran at smoke" in states("quick") and "also" not in states("smoke")
     assert states("smoke").count("fresh") == 2
     source = built_book.chapters["02_second"]
-    source.write_text(source.read_text() + "\n")
+    source.write_text(source.read_text() + "\n# %%\n0\n")
     assert states("smoke").count("stale") == 1 and states("smoke").count("fresh") == 1
 
 

@@ -2,6 +2,7 @@
 
 import nbformat
 import pytest
+from helpers import RECORD
 
 from intertwine_book.build import captions, execute, freshness, render
 from intertwine_book.build.layout import BookError
@@ -47,8 +48,7 @@ FIGURE = """
 def ran(source, outputs):
     """The notebook of a source as if it had run."""
     node, settings = execute.prepare(source, {})
-    record = {"parameters": settings, "wall_s": 1.0, "finished": "2026-01-01T00:00:00", "commit": None}
-    record["environment"] = {"peak_memory_bytes": 1, "device": "a CPU", "torch": "2"}
+    record = RECORD | {"parameters": settings}
     for cell in (each for each in node.cells if each.cell_type == "code"):
         cell.outputs, cell.execution_count = [nbformat.v4.new_output("stream", text=outputs)], 1
     execute.tidy(node, record)
