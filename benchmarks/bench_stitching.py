@@ -27,7 +27,7 @@ from intertwine.data import Dataset
 from intertwine.stitching import STITCH_RECIPES, Full, Junction, StitchRecipe, stitch_at
 from intertwine.training.batches import Batches, fill_of
 from intertwine_book import data, models
-from intertwine_book.experiments.stitching import stitch_many
+from intertwine_book.experiments.stitches import stitch_many
 from intertwine_book.zoo import RECIPES, Spec, train_many
 
 IMAGES = 10_000

@@ -62,7 +62,7 @@ from intertwine_book import data, models, results, zoo
 from intertwine_book.experiments.matching import claims, directions, stitches
 from intertwine_book.experiments.matching.networks import cuts
 from intertwine_book.experiments.published import published_pairs
-from intertwine_book.experiments.stitching import stitch_many
+from intertwine_book.experiments.stitches import stitch_many
 from intertwine_book.figures import style
 from intertwine_book.figures.dots import dots
 from intertwine_book.figures.matching import two_ways_diagram

@@ -22,7 +22,7 @@ from torch import nn
 from intertwine.alignment import least_squares
 from intertwine.stitching import STITCH_RECIPES, Junction
 from intertwine_book import data, models, results
-from intertwine_book.experiments import stitching
+from intertwine_book.experiments import stitches as stitching
 from intertwine_book.results.keys import columns, key
 from intertwine_book.zoo import RECIPES, Spec
 
@@ -49,7 +49,7 @@ def stitches(folder: Path, kinds: dict, **change) -> Counter:
         return [{"penalty": 0.5}]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stitching.stitches, "stitch_rows", rows)
+        patch.setattr(stitching, "stitch_rows", rows)
         steps = partial(results.steps, "stitched", folder=folder, **ASKED)
         table = stitching.stitch_many(kinds=kinds, steps=steps, **known | change)
     assert set(table) == {"pair", "layer1", "layer2", "stitch", "penalty"}
@@ -83,20 +83,10 @@ def test_one_more_kind_layer_or_pair_computes_only_what_is_new(tmp_path, place):
 @pytest.mark.parametrize("place", PLACES)
 def test_a_version_is_raised_by_hand_where_the_meaning_of_an_experiment_changes(tmp_path, place, monkeypatch):
     assert stitches(tmp_path / place, {"it": RANK}) == {"it": 1}
-    monkeypatch.setattr(stitching.stitches, "VERSION", 1, raising=False)
+    monkeypatch.setattr(stitching, "VERSION", 1, raising=False)
     assert stitches(tmp_path / place, {"it": RANK}) == {}
-    monkeypatch.setattr(stitching.stitches, "VERSION", 2)
+    monkeypatch.setattr(stitching, "VERSION", 2)
     assert stitches(tmp_path / place, {"it": RANK}) == {"it": 1}
-
-
-def test_a_line_between_networks_is_walked_anew_for_another_network_and_fraction(tmp_path, monkeypatch):
-    monkeypatch.setattr(sys.modules[stitching.connectivity.__module__], "WAYS", ("as trained",))
-    walk = partial(stitching.connectivity, train=DIGITS[:40], test=DIGITS[:20])
-    steps = partial(results.steps, "walk", folder=tmp_path, **ASKED)
-    for seed, fraction in ((1, 0.5), (2, 0.5), (2, 0.25)):
-        table = walk([(network(0), network(seed))], fractions=[fraction], steps=steps)
-        assert table["fraction"].unique().tolist() == [fraction]
-    assert len([*tmp_path.glob(".steps/*/*.json")]) == 3
 
 
 class Own(nn.Module):
@@ -321,7 +311,7 @@ from functools import cache, partial, wraps
 from torch import nn
 import torch
 from intertwine_book import models
-from intertwine_book.experiments import stitching
+from intertwine_book.experiments import stitches
 width: int = 2
 trials: int = 1
 networks = [models.myrtle(width, in_channels=1, seed=seed).eval() for seed in range(trials)]

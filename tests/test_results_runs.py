@@ -1,16 +1,12 @@
 """A run reads its facts once; a table is keyed by the parameters it uses, and recorded tables are found."""
 
-import re
-import shutil
 from pathlib import Path
 from typing import ClassVar
 
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 from intertwine_book import results
-from intertwine_book.build.cli import cli
 
 ROOT = Path(__file__).parent.parent
 
@@ -121,33 +117,3 @@ def test_without_a_build_every_choice_of_parameters_has_a_folder_of_its_own_and_
 def test_a_generator_depends_on_its_step_alone():
     this = results.run(notebook(), "01_x")
     assert this.generator(3).initial_seed() == this.generator(3).initial_seed() == 10
-
-
-@pytest.mark.slow
-def test_a_kind_that_is_added_to_a_chapter_is_in_its_table_and_no_other_is_computed(tmp_path, monkeypatch):
-    shutil.copytree(ROOT / "chapters", tmp_path / "chapters")
-    for name in ("_config.yml", "requirements.lock"):
-        shutil.copy(ROOT / name, tmp_path)
-    for name in ("INTERTWINE_STEPS", "INTERTWINE_RESULTS", "INTERTWINE_CODE"):
-        monkeypatch.setenv(name, "")  # a run sets them
-    monkeypatch.setenv("INTERTWINE_ZOO", str(tmp_path / "zoo"))
-    monkeypatch.chdir(tmp_path)
-
-    def stitched() -> tuple[pd.DataFrame, str]:
-        run = ["run", "03_stitching", "--profile", "smoke"]
-        done = CliRunner(env={"COLUMNS": "300"}).invoke(cli, run)
-        assert done.exit_code == 0, done.output
-        (path,) = tmp_path.glob("_build/runs/*/stitched.csv")
-        return pd.read_csv(path), done.output
-
-    before, _ = stitched()
-    source = tmp_path / "chapters/03_stitching.py"
-    kinds, more = '\nkinds["G_ReLU"] =', '\nkinds["orthogonal"] = {"kind": "orthogonal"}'
-    assert source.read_text().count(kinds) == 1
-    source.write_text(source.read_text().replace(kinds, more + kinds))
-    after, output = stitched()
-    new = after["stitch"] == "orthogonal"
-    pd.testing.assert_frame_equal(after[~new].reset_index(drop=True), before)  # and the seconds it took
-    assert new.sum() == len(before) / before["stitch"].nunique()
-    found = re.search("Found, not computed: (.*)", output)[1].split(", ")
-    assert {"norms", "equal", "connectivity"} <= {*found} and "stitched" not in found

@@ -27,8 +27,7 @@ from intertwine_book.experiments.matching.stitches import (
     sparse_rows,
 )
 from intertwine_book.experiments.published import published_pairs
-from intertwine_book.experiments.stitching import on_equal_terms, protocols, residual, stitch_rows
-from intertwine_book.experiments.stitching.protocols import channels_alike
+from intertwine_book.experiments.stitches import stitch_rows
 from intertwine_book.results import Run
 from intertwine_book.zoo import RECIPES, Spec
 
@@ -276,60 +275,6 @@ def test_widths_are_paired():
     table["relative_accuracy"] = np.arange(8) / 8
     found = tables.widths(table, few=2)
     assert (found["widest"] - found["narrowest"]).eq(0.5).all() and len(found) == 4
-
-
-def test_families_on_equal_terms_have_one_recipe_and_every_protocol_its_column():
-    kinds = on_equal_terms(SHORT, ranks=[2])
-    assert len(kinds) == 10 and {kind["recipe"] for kind in kinds.values()} == {SHORT}
-    assert {kind["batch_norm"] for kind in kinds.values()} == {"frozen", "reestimated"}
-    rows = [
-        {"pair": pair, "layer1": layer, "stitch": name, "penalty": number, "best_test_penalty": -number}
-        for pair in (0, 1)
-        for layer in ("relu1", "relu2")
-        for number, name in enumerate(kinds)
-    ]
-    found, at = protocols(pd.DataFrame(rows)), list(kinds)
-    assert len(found) == 4 and found.columns.nunique() == 2 + 3 * 3 - 1  # no relaxation
-    assert found["rank_2_paper"].eq(-at.index("rank 2, random, reestimated")).all()
-    assert found["g_relu_best"].eq(at.index("G_ReLU, closed form, reestimated")).all()
-    assert found["full_ours"].eq(at.index("full, closed form, frozen")).all()
-
-
-@given(st.integers(1, 4), st.booleans(), st.integers(0, 99))
-def test_where_channels_count_alike_their_units_do_not_matter_and_full_rank_is_least_squares(
-    rank, dead, seed
-):
-    g = torch.Generator().manual_seed(seed)
-    A, B = (torch.randn(40, width, generator=g, dtype=torch.float64) for width in (5, 4))
-    B[:, 0] *= 0 if dead else 1  # a channel that never fires
-    units = 10 ** (4 * torch.rand(4, generator=g, dtype=torch.float64) - 2)
-    one, other = (channels_alike(Statistics.of(A, b), rank) for b in (B, units * B))
-    torch.testing.assert_close(units[:, None] * one.weight, other.weight, rtol=1e-6, atol=1e-9)
-    torch.testing.assert_close(units * one.bias, other.bias, rtol=1e-6, atol=1e-9)
-    assert torch.linalg.matrix_rank(one.weight, rtol=1e-8) == min(rank, 4 - dead)
-    if rank == 4:
-        exact = least_squares(Statistics.of(A, B), affine=True)
-        torch.testing.assert_close(one.weight, exact.weight, rtol=1e-6, atol=1e-9)
-
-
-def test_one_slope_has_no_others_to_compare_with():
-    found = {0.0: pd.DataFrame({"layer1": ["a", "b"], "pair": 0, "penalty": [1.0, 2.0]})}
-    tables = residual._slopes(found)
-    assert tables["slopes"]["slope_0"].tolist() == [1.0, 2.0] and tables["slopes_alike"].empty
-    tables = residual._slopes(found | {0.5: found[0.0], 1.0: found[0.0].assign(penalty=4.0)})
-    assert tables["slopes"]["other_slopes"].tolist() == [1.0, 2.0]
-    assert tables["slopes_alike"]["apart"].tolist() == [0.0, 0.0]
-
-
-def test_stitched_to_itself_a_residual_network_loses_nothing_inside_and_at_the_end_of_blocks(tmp_path):
-    network = models.resnet20(2, in_channels=1, seed=0).eval()
-    given = {"dataset": "digits", "published": 0, "resnet_width": 2, "resnet_images": 40}
-    run = results.run(given | {"__annotations__": given}, "03_stitching", folder=tmp_path)
-    residual.blocks(run, [(network, network)], train=TRAIN, test=TEST, seed=0, device="cpu")
-    table = results.read("blocks", folder=tmp_path)[0].query("stitch == 'assignment, frozen'")
-    assert table["layer1"].tolist() == residual.BLOCKS and table["penalty"].abs().max() < 1e-9
-    figure_6 = results.read("figure_6", folder=tmp_path)[0]
-    assert figure_6.columns.tolist() == ["pair", "layer", "g_relu", "full"] and len(figure_6) == 6
 
 
 def test_in_the_papers_setting_stitches_have_its_recipe_and_all_images(tmp_path):

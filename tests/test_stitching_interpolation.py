@@ -11,12 +11,12 @@ from torch import nn
 
 from intertwine.stitching import barriers, between, line
 from intertwine.training import evaluate, train
-from intertwine.weightspace import find_symmetries
+from intertwine.weightspace import find_symmetries, match
 from intertwine.weightspace.act.space import Moved
 from intertwine_book import data, models
-from intertwine_book.experiments.stitching import WAYS, connectivity
 from intertwine_book.zoo import RECIPES
 
+WAYS = ("as trained", "matched by weights", "matched by activations")
 TRAIN, TEST = data.load("digits", "train"), data.load("digits", "test")
 
 
@@ -32,7 +32,11 @@ def lines() -> pd.DataFrame:
     """Between a network and one of its own orbit."""
     space = find_symmetries(network(), TEST.images[:1])
     twin = space.act(network(), space.sample(torch.Generator().manual_seed(0), scale=0.5))
-    return connectivity([(network(), twin)], TRAIN, TEST, fractions=[0.0, 0.5, 1.0])
+    inputs = TRAIN.images[:500]
+    ends = [twin, *(match(space, network(), twin, inputs=given).model for given in (None, inputs))]
+    walks = [line(network(), end, TRAIN, TEST, [0.0, 0.5, 1.0]) for end in ends]
+    table = pd.concat([walk.assign(way=way) for way, walk in zip(WAYS, walks, strict=True)])
+    return table.assign(accuracy=100 * table["accuracy"])
 
 
 def accuracies(**where) -> list[float]:
@@ -77,18 +81,6 @@ def test_re_estimated_statistics_do_not_depend_on_the_old_ones():
     wrong.bn2.running_mean += 5
     before, after = line(wrong, wrong, TRAIN, TEST, [0.5])["accuracy"]
     assert before < after == pytest.approx(evaluate(network(), TEST.images, TEST.labels), abs=0.03)
-
-
-def test_a_case_has_its_own_networks():
-    cases = []
-
-    def steps(given, compute):
-        cases.extend(given)
-        return pd.DataFrame(compute(**given[0]))
-
-    pairs = [(network(), network())] * 2
-    connectivity(pairs, TRAIN, TEST, fractions=[0.0], steps=steps)
-    assert cases == [{"pair": pair, "way": way, "networks": pairs[pair]} for pair in (0, 1) for way in WAYS]
 
 
 def test_a_match_and_a_single_fraction_are_not_taken_for_others():

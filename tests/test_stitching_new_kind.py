@@ -11,7 +11,7 @@ from intertwine.alignment import LinearMap, Statistics, fit
 from intertwine.stitching import STITCH_RECIPES, FromMatrix, stitch
 from intertwine.stitching.maps.stitch import parameter
 from intertwine_book import data, models
-from intertwine_book.experiments.stitching import stitch_many
+from intertwine_book.experiments.stitches import stitch_many
 from intertwine_book.results.keys import key
 
 

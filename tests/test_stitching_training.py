@@ -34,8 +34,8 @@ from intertwine.stitching.maps import options_of
 from intertwine.stitching.task_loss import Training, train_together
 from intertwine.training import Batches, build_optimizer, evaluate, train
 from intertwine_book import data, models, results
-from intertwine_book.experiments.stitching import stitch_many, stitch_rows
-from intertwine_book.experiments.stitching import stitches as tables
+from intertwine_book.experiments import stitches as tables
+from intertwine_book.experiments.stitches import stitch_many, stitch_rows
 from intertwine_book.zoo import RECIPES
 
 pytestmark = pytest.mark.usefixtures("one_thread")

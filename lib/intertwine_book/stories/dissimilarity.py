@@ -18,8 +18,9 @@ from intertwine_book.figures.dissimilarity import (
     UNTRAINED,
     beside_nulls,
 )
-from intertwine_book.stories import stitching
+from intertwine_book.record import on_record
 from intertwine_book.stories.told import WIDTH_ENDINGS, apart, number, span
+from intertwine_book.tidy import of
 
 record = partial(results.on_record, "04_dissimilarity")
 NAMED = ["3", "16*", "32*", "43", "56*", "67", "75"]  # of the nineteen layers of ResNet-20
@@ -31,7 +32,7 @@ def printed() -> pd.DataFrame:
     table_2 = {"G_ReLU": [0.6208, 0.5106, 0.4432, 0.4899], "orthogonal": [0.7724, 0.5743, 0.5087, 0.5825]}
     figure_5 = {"G_ReLU": [0.84, 0.61, 0.45, 0.43], "orthogonal": [0.98, 0.97, 0.92, 0.93]}
     panels = {PROCRUSTES: table_2, CKA: figure_5}
-    layers = [*stitching.LAYER_NUMBERS.values()]
+    layers = [3, 6, 10, 14]  # the ReLUs, as the paper counts
     parts = [pd.DataFrame(values).assign(panel=panel, layer=layers) for panel, values in panels.items()]
     return pd.concat(parts).melt(["panel", "layer"], var_name="group")
 
@@ -80,7 +81,13 @@ def rank_correlation(similarity: pd.DataFrame, penalties: pd.DataFrame) -> pd.Da
 def correlations(*without: int) -> pd.Series:
     """Rank correlation of similarity with penalty over layers, but for some, of stitched wide pairs."""
     table = record("table_2_stitched").query("layer not in @without")
-    return rank_correlation(table, stitching.record("figure_1"))["rank_correlation"]
+    return rank_correlation(table, group_penalties())["rank_correlation"]
+
+
+def group_penalties() -> pd.DataFrame:
+    """What stitches in the group lose, from activations, at width 64: columns pair, layer, g_relu."""
+    rows = of(on_record("03_stitching", "stitches"), epochs=20, family="G_ReLU", search="straight through")
+    return rows[["pair", "layer", "penalty"]].rename(columns={"penalty": "g_relu"})
 
 
 def table_2() -> Figure:

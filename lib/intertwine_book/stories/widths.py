@@ -2,9 +2,15 @@
 
 import pandas as pd
 
+from intertwine.stitching import barriers
 from intertwine_book.figures.dissimilarity import CKA
-from intertwine_book.stories import connectivity, dissimilarity, stitching
+from intertwine_book.record import on_record
+from intertwine_book.stories import dissimilarity
 from intertwine_book.stories.told import WIDTH_ENDINGS, span
+from intertwine_book.tidy import of
+
+FITS = {"rank 4": "rank-4", "G_ReLU": "assignment", "full": "least-squares"}
+"""Families of fitted maps → names of what they lose."""
 
 
 def by_width() -> pd.DataFrame:
@@ -15,20 +21,24 @@ def by_width() -> pd.DataFrame:
     linear CKA, on average over four layers.
     """
     rows = []
+    forms = of(on_record("03_stitching", "closed_forms"), batch_norm="re-estimated", family=[*FITS])
+    forms = of(forms, fit=["regression", "assignment"])  # not of channels alike
+    lines = of(on_record("03_stitching", "lines"), batch_norm="re-estimated", way="matched by activations")
     for name in WIDTH_ENDINGS:
+        width = int(name.removeprefix("width "))
         gains = dissimilarity.gains(name).set_index(["panel", "group"]).loc[CKA, "orthogonal"]
-        fits = stitching.norms(name).query("`batch norm` == 're-estimated'")
-        lost = fits.pivot_table(index="pair", columns="map", values="penalty")
-        lines = connectivity.record(f"barriers{WIDTH_ENDINGS[name]}")
-        lines = lines.query("way == 'matched by activations' and batch_norm == 're-estimated'")
+        lost = of(forms, width=width).pivot_table(index="pair", columns="family", values="penalty")
+        left = barriers(of(lines, width=width), ["pair"])
         each = {
-            **{kind.replace(" ", "-"): lost[kind] for kind in ("rank 4", "assignment", "least squares")},
-            "barrier": lines.set_index("pair")["barrier"],
+            **{quantity: lost[family] for family, quantity in FITS.items()},
+            "barrier": left.set_index("pair")["barrier"],
             "gain": 100 * gains.groupby("pair")["value"].mean(),
         }
         for quantity, values in each.items():
-            of = {"quantity": quantity, "width": int(name.removeprefix("width "))}
-            rows += [of | {"pair": pair, "value": value} for pair, value in values.items()]
+            rows += [
+                {"quantity": quantity, "width": width, "pair": pair, "value": value}
+                for pair, value in values.items()
+            ]
     return pd.DataFrame(rows)
 
 

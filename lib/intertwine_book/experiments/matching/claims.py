@@ -17,8 +17,7 @@ from intertwine_book.experiments.matching.directions import error_by_direction, 
 from intertwine_book.experiments.matching.networks import cuts, residual_networks
 from intertwine_book.experiments.matching.resized import SHARED, resized
 from intertwine_book.experiments.matching.stitches import low_rank_kinds, path_rows, recipe_for
-from intertwine_book.experiments.stitching import stitch_many, stitch_rows
-from intertwine_book.experiments.stitching.stitches import Kinds, Pairs
+from intertwine_book.experiments.stitches import Kinds, Pairs, stitch_many, stitch_rows
 from intertwine_book.models import Network
 from intertwine_book.results import Run
 from intertwine_book.zoo import Spec

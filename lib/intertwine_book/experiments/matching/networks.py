@@ -8,7 +8,7 @@ from torch import nn
 
 from intertwine_book import data, zoo
 from intertwine_book.experiments.published import resnet20_groups
-from intertwine_book.experiments.stitching.stitches import Pairs
+from intertwine_book.experiments.stitches import Pairs
 from intertwine_book.models import Network
 from intertwine_book.results import Run
 from intertwine_book.zoo import Spec

@@ -17,8 +17,7 @@ from intertwine_book.experiments.matching.networks import cuts, residual_network
 from intertwine_book.experiments.matching.stitches import direct_rows, refitted_rows, sparse_rows
 from intertwine_book.experiments.published import published_pairs
 from intertwine_book.experiments.rows import Row
-from intertwine_book.experiments.stitching import stitch_many, stitch_rows
-from intertwine_book.experiments.stitching.stitches import Kinds, Pairs
+from intertwine_book.experiments.stitches import Kinds, Pairs, stitch_many, stitch_rows
 from intertwine_book.results import Run
 from intertwine_book.zoo import Spec
 

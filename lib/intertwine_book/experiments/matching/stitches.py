@@ -11,7 +11,7 @@ from intertwine.alignment import LinearMap, Statistics, lasso, least_squares
 from intertwine.data import Dataset
 from intertwine.stitching import STITCH_RECIPES, Junction, StitchRecipe, stitch_at
 from intertwine_book.experiments.rows import Row
-from intertwine_book.experiments.stitching import stitch_rows
+from intertwine_book.experiments.stitches import stitch_rows
 
 
 def recipe_for(train: Dataset, epochs: int) -> StitchRecipe:
