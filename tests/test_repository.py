@@ -171,8 +171,8 @@ ORDER = {
     ),
     "intertwine.weightspace": ("trace", "rules", "solve", "act", "uses", "find"),
     "intertwine_book": (
-        *("markdown_table", "data", "models", "zoo", "results", "claims", "figures", "stories"),
-        *("experiments", "build"),
+        *("markdown_table", "tidy", "code_hash", "data", "models", "zoo", "results", "record"),
+        *("claims", "figures", "claim", "stories", "experiments", "build"),
     ),
 }
 

@@ -4,7 +4,7 @@ import functools
 import re
 from typing import Any
 
-_CHAPTER = re.compile(r"(\d+[a-z]?) · ")  # as a chapter's title begins
+_CHAPTER = re.compile(r"(R?\d+[a-z]?) · ")  # as the title of a chapter or, with an R, of a record begins
 
 
 def setup(app: Any) -> dict[str, bool]:
