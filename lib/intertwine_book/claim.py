@@ -141,8 +141,11 @@ class Told:
         for name, fact in facts.items():
             self.facts[name] = _digits(fact)
 
-    def verdicts(self) -> Any:
-        """The claims since the last call as a table for people."""
+    def verdicts(self, *ids: str) -> Any:
+        """The claims of these ids, or those since the last call, as a table for people."""
+        if ids:
+            known = {claim.id: (claim, found) for claim, found in self.claims}
+            return _board([known[id] for id in ids])
         new, self._shown = self.claims[self._shown :], len(self.claims)
         return _board(new)
 
@@ -211,7 +214,8 @@ def _sides(id: str, sides: Sequence[Any], value: str, per: str | None) -> tuple[
 def _labels(tables: Sequence[pd.DataFrame], value: str) -> list[str]:
     """A name for each side: the words in which the two differ, where each has one in a column."""
     constant = [{c: text(t[c].iloc[0]) for c in t if t[c].map(text).nunique() == 1} for t in tables]
-    telling = [c for c in constant[0] if len({each.get(c, "") for each in constant}) == len(tables) > 1]
+    shared = [c for c in constant[0] if all(c in each for each in constant)]
+    telling = [c for c in shared if len({each[c] for each in constant}) == len(tables) > 1]
     words = [
         " ".join(each[c] if each[c][:1].isalpha() else f"{c} {each[c]}" for c in telling) for each in constant
     ]
