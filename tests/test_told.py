@@ -47,6 +47,12 @@ def test_an_ordering_is_paired_by_trials_and_its_sides_are_named_by_what_tells_t
     assert told.claim("d", "Equal.", (FULL, FULL), "penalty", matters=1, **PLACE) == "no difference"
 
 
+def test_a_column_that_is_constant_on_one_side_alone_names_no_side(told):
+    four = FOUR.assign(epoch=range(len(FOUR)))
+    told.claim("a", "More.", (FULL.assign(epoch=4), four), "penalty", matters=1, **PLACE)
+    assert last(told).measured.startswith("full − rank 4: ")
+
+
 def test_sides_of_other_trials_are_refused(told):
     with pytest.raises(ValueError, match=r"expected the same trials on both sides, was given \[0, 1, 2, 3\]"):
         told.claim("a", "More.", (FOUR, FULL[FULL["pair"] < 3]), "penalty", matters=1, **PLACE)

@@ -59,11 +59,12 @@ from intertwine.stitching import STITCH_RECIPES, Junction, LowRank, barriers, li
 from intertwine.training import evaluate
 from intertwine.weightspace import find_symmetries, match, relative_error
 from intertwine_book import data, models, zoo
-from intertwine_book.claim import Told
+from intertwine_book.claim import Told, word
 from intertwine_book.experiments.published import published_pairs
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.dots import dots
+from intertwine_book.figures.readable import readable
 from intertwine_book.record import Record
 from intertwine_book.results import interval
 from intertwine_book.tidy import of
@@ -240,7 +241,8 @@ def two_convolutions():
 
 
 # %% [markdown]
-# What tables, checks and facts on this page have in common:
+# What tables, checks and facts on this page have in common.
+# Tables *condition × layer* show mean penalties in points, the lowest of each condition in bold.
 
 
 # %% tags=["hide-input"]
@@ -270,14 +272,15 @@ def check_all(sentences):
         told.check(sentence, condition)
 
 
-def by_layer(conditions, caption):
+def by_layer(conditions, title):
     """Mean penalties by condition, family and layer; the lowest of a condition in bold."""
-    means = {name: t.pivot_table("penalty", "family", "layer", sort=False) for name, t in conditions.items()}
-    means = pd.concat(means, names=["condition", "map"])
-    lowest = means.eq(means.groupby(level=0, sort=False).transform("min"))
-    bold = lowest.replace({True: "font-weight: bold", False: ""})
-    shown = means.style.format(precision=1, na_rep="–").apply(lambda _: bold, axis=None)
-    return shown.set_caption(caption).set_uuid(caption.split(":")[0])
+    means = {name: t.pivot_table("penalty", "family", "layer") for name, t in conditions.items()}
+    means = pd.concat(means, names=["condition"])
+    lowest = means.eq(means.groupby(level=0, sort=False).transform("min")).reset_index(drop=True)
+    shown = means.reset_index()
+    shown["condition"] = shown["condition"].mask(shown["condition"].duplicated(), "")
+    headings = {"condition": "", "family": "family"} | {k: f"layer {k}" for k in means}
+    return readable(shown, headings, digits=1, bold=lowest, title=title)
 
 
 # %% [markdown]
@@ -350,7 +353,7 @@ def stitches(**case):
     return row | {"best_test_penalty": best, "epoch": made.epoch}
 
 
-# %% figure="fig-rec-figure-1"
+# %% tags=["hide-input"] figure="fig-rec-figure-1"
 stitches["augmentation"] = "none"  # as `options` says
 wide, narrow, equal = (of(stitches, **setting) for setting in (WIDE, NARROW, EQUAL))
 ours, ours_narrow = (rows[rows["search"] != "relaxation"] for rows in (wide, narrow))
@@ -374,7 +377,7 @@ dots(
 # %% tags=["hide-input"]
 conditions = {"printed": in_figure, "width 64": ours, "width 16": ours_narrow}
 conditions |= {"width 64, the relaxation by Adam": of(wide, search="relaxation")}
-by_layer(conditions, "Figure-1: mean penalty in points by layer, batch norm frozen")
+by_layer(conditions, "Mean penalty by layer, batch norm frozen")
 
 # %% [markdown]
 # ### Claims
@@ -507,11 +510,9 @@ conditions = {
     "digits, random starts": of(small_again, start="random"),
     "digits, closed forms": of(small_again, start="closed form"),
 }
-by_layer(
-    conditions, "Equal-starts: mean penalty in points by layer, trained by the task, batch norm re-estimated"
-)
+by_layer(conditions, "Mean penalty by layer, trained by the task, batch norm re-estimated")
 
-# %% figure="fig-rec-equal"
+# %% tags=["hide-input"] figure="fig-rec-equal"
 GROUP_FIRST = ["G_ReLU", *RANKS]
 panels = {"random starts, width 64": random_starts, "closed forms, width 64": closed}
 panels["closed forms, digits, width 16"] = of(small_again, start="closed form", family=["G_ReLU", "rank 4"])
@@ -537,11 +538,13 @@ figure
 
 # %% tags=["hide-input"]
 last = of(equal, layer=LAST, start=["random", "convolutions"], family=["G_ReLU", *RANKS[:2]])
-by = ["family", "optimiser", "learning_rate", "batch_size", "stitch_epochs", "bias"]
-ways = last.groupby(by)["penalty"].agg(["mean", "min", "max"]).reset_index()
-ways.style.format(precision=1, subset=["mean", "min", "max"]).format(
-    "{:g}", subset="learning_rate"
-).hide().set_uuid("ways")
+by = {"family": "family", "optimiser": "optimiser", "learning_rate": "rate", "batch_size": "batch"}
+by |= {"stitch_epochs": "epochs", "bias": "bias"}
+ways = last.groupby([*by])["penalty"].agg(["mean", "min", "max"]).reset_index()
+headings = by | {"mean": "penalty, mean", "min": "lowest pair", "max": "highest"}
+readable(
+    ways, headings, digits={name: 1 for name in ways} | {"learning_rate": 4}, title="Recipes at layer 14"
+)
 
 # %% [markdown]
 # ### Claims
@@ -771,7 +774,7 @@ def closed_forms(family, fit, bias, batch_norm, **place):
     return judged(joined, made, f, g)
 
 
-# %% figure="fig-rec-norm"
+# %% tags=["hide-input"] figure="fig-rec-norm"
 fits = of(closed_forms, fit=["regression", "assignment"], epochs=EQUAL["epochs"], dataset=EQUAL["dataset"])
 shown = fits.assign(panel=fits["batch_norm"] + ", width " + fits["width"].astype(str))
 single_curves(
@@ -793,7 +796,7 @@ conditions = {
     f"{norm}, width {width}": of(fits, batch_norm=norm, width=width) for norm in NORMS for width in LADDER
 }
 conditions |= {"rank 4, channels alike": alike, "a random permutation": chance}
-by_layer(conditions, "Closed-forms: mean penalty in points by layer, fitted to activations")
+by_layer(conditions, "Mean penalty by layer, fitted to activations")
 
 # %% tags=["hide-input"]
 table = fits.pivot_table("penalty", ["width", "layer", "pair"], ["batch_norm", "family"])
@@ -915,7 +918,7 @@ def lines(dataset, width, epochs, seed, pair, way, match_images, images, test_im
     return found.assign(accuracy=100 * found["accuracy"])
 
 
-# %% figure="fig-rec-barriers"
+# %% tags=["hide-input"] figure="fig-rec-barriers"
 shown = of(lines, batch_norm="re-estimated").sort_values("width", kind="stable")
 single_curves(
     shown.assign(panel="width " + shown["width"].astype(str)),
@@ -929,10 +932,12 @@ single_curves(
 
 # %% tags=["hide-input"]
 deep = barriers(lines, ["width", "pair", "way", "batch_norm"])
-shown = deep.pivot_table("barrier", ["batch_norm", "width"], "way")[[*WAYS]]
-shown = shown.assign(pairs=deep.groupby(["batch_norm", "width"])["pair"].nunique()).style.format(precision=1)
-bold = {"props": "font-weight: bold", "axis": 1, "subset": [*WAYS]}
-shown.highlight_min(**bold).set_caption("Mean barrier in points between two networks").set_uuid("barriers")
+by = ["batch_norm", "width"]
+means = deep.pivot_table("barrier", by, "way")[[*WAYS]]
+lowest = means.eq(means.min(axis=1), axis=0).reset_index(drop=True)
+means = means.assign(pairs=deep.groupby(by)["pair"].nunique()).reset_index()
+headings = {"batch_norm": "batch norm", "width": "width", "pairs": "pairs"} | {way: way for way in WAYS}
+readable(means, headings, digits=1, bold=lowest, title="Mean barrier in points between two networks")
 
 # %% tags=["hide-input"]
 left = deep.pivot_table("barrier", ["batch_norm", "width", "pair"], "way")
@@ -1049,7 +1054,7 @@ def blocks(family, fit, bias, batch_norm, **place):
     return judged(joined, made, f, g)
 
 
-# %% figure="fig-rec-figure-6"
+# %% tags=["hide-input"] figure="fig-rec-figure-6"
 ENDS, INSIDE = "at the ends of blocks", "inside blocks"
 placed = blocks.assign(place=blocks["layer"].map(lambda k: INSIDE if str(k).endswith("*") else ENDS))
 rings = [("48*", "full", 21.0, INSIDE), ("48*", "G_ReLU", 63.0, INSIDE), ("75", "G_ReLU", 5.0, ENDS)]
@@ -1070,7 +1075,7 @@ dots(
 
 # %% tags=["hide-input"]
 conditions = {norm: of(blocks, batch_norm=norm) for norm in NORMS}
-by_layer(conditions, "Residual-blocks: mean penalty in points by layer, closed forms, the shortcut passed on")
+by_layer(conditions, "Mean penalty by layer of residual networks, closed forms")
 
 # %% tags=["hide-input"]
 TOO = f"In ResNet-20, too, stitches in {G} incur higher penalties than full ones. (Mean over six layers inside and at the end of blocks; published networks, closed forms, batch norm re-estimated, the shortcut passed on.)"
@@ -1143,10 +1148,15 @@ def slopes(networks, slope, **case):
 # %% tags=["hide-input"]
 leaky = of(slopes, **LEAKY)
 by_slope = leaky.pivot_table("penalty", ["layer", "pair"], "slope")
-ranges = by_slope.groupby("layer").agg(["mean", "min", "max"]).stack(level=0, future_stack=True)
-ranges.style.format(precision=1).set_caption(
-    "Penalty in points of the group: mean and range over pairs"
-).set_uuid("slopes")
+ranges = by_slope.stack().groupby(["layer", "slope"]).agg(["mean", "min", "max"]).reset_index()
+headings = {
+    "layer": "layer",
+    "slope": "slope",
+    "mean": "penalty, mean",
+    "min": "lowest pair",
+    "max": "highest",
+}
+readable(ranges, headings, digits=1, title="Penalty of the group by slope")
 
 # %% tags=["hide-input"]
 ALIKE = f"Stitching penalties in {G} are alike up to slope 1 (slope 0.5 minus slope 0, in points)."
@@ -1272,13 +1282,17 @@ told.verdicts()
 # %% tags=["hide-input"]
 LARGER = "The maps of rank at most $r$ have dimension $2nr - r^2$, which exceeds $\\dim G_{\\mathrm{ReLU}} = n$ even for $r = 1$. (Arithmetic.)"
 sizes = [(n, r) for n in (16, 32, 64, 128, 256, 512) for r in (1, 2, 4)]
-dimensions = pd.DataFrame({"n": n, "rank": r, "group": n, "low rank": 2 * n * r - r**2} for n, r in sizes)
-dimensions["bits that choose a piece"] = [round(lgamma(n + 1) / log(2)) for n, _ in sizes]
-larger = dimensions.assign(larger=dimensions["low rank"] > dimensions["group"])
+dimensions = pd.DataFrame({"n": n, "rank": r, "low rank": 2 * n * r - r**2} for n, r in sizes)
+dimensions["bits"] = [round(lgamma(n + 1) / log(2)) for n, _ in sizes]
+larger = dimensions.assign(larger=dimensions["low rank"] > dimensions["n"])
 proof("godfrey-section-4-dimensions", LARGER, larger, "larger", place="§4, dimensions", link="rec-dimensions")
-dimensions.style.hide().set_caption("Dimensions of two families of maps between n channels").set_uuid(
-    "dimensions"
-)
+headings = {
+    "n": "dimension of the group, n",
+    "bits": "bits that choose a piece",
+    "rank": "rank r",
+    "low rank": "2nr − r²",
+}
+readable(dimensions, headings, title="Dimensions of families of maps between n channels")
 
 # %% [markdown]
 # (rec-deviations)=
@@ -1341,8 +1355,29 @@ dimensions.style.hide().set_caption("Dimensions of two families of maps between 
 # These verdicts are before the correction for their number, which the {doc}`scoreboard </generated/scoreboard>` makes.
 
 # %% tags=["hide-input"]
-FIRST_SEEN = ["godfrey-theorem-4-2", f"godfrey-figure-1-full-{THIRD}", "godfrey-figure-1-gap"]
-FIRST_SEEN += ["godfrey-section-4-rank-1-width-64", "godfrey-section-4-rank-4-width-64"]
-FIRST_SEEN += [f"godfrey-figure-1-grelu-value-{THIRD}", f"godfrey-figure-1-rank-1-value-{THIRD}"]
-glue("rec-summary", told.verdicts(*FIRST_SEEN), display=False)
+SUMMARY = {
+    "godfrey-theorem-4-2": "A known element of the group is found again from activations.",
+    f"godfrey-figure-1-full-{THIRD}": f"A full map loses so many points at layer {THIRD}.",
+    "godfrey-figure-1-gap": "The group loses more than full maps.",
+    "godfrey-section-4-rank-1-width-64": "From random starts rank 1 loses more than the group.",
+    "godfrey-section-4-rank-4-width-64": "So does rank 4, each by its own recipe.",
+    f"godfrey-figure-1-grelu-value-{THIRD}": f"The group loses so many points at layer {THIRD}.",
+    f"godfrey-figure-1-rank-1-value-{THIRD}": f"Rank 1 loses so many points at layer {THIRD}.",
+}
+rows, known = [], {made.id: (made, found) for made, found in told.claims}
+for id, statement in SUMMARY.items():
+    made, found = known[id]
+    mean, low, high = found.interval or (np.nan,) * 3
+    numbers = f"{mean:.1f} [{low:.1f}, {high:.1f}]" if found.interval else found.measured
+    elsewhere = f"another; {found.trials} of 32 pairs" if found.decisive else "the paper's"
+    row = {"statement": statement, "printed": made.printed, "ours": numbers}
+    rows.append(row | {"scale": elsewhere, "verdict": word(found)})
+headings = {
+    "statement": "statement",
+    "printed": "printed",
+    "ours": "ours",
+    "scale": "scale",
+    "verdict": "verdict",
+}
+glue("rec-summary", readable(pd.DataFrame(rows), headings, digits=1, title="What was found"), display=False)
 told.board()

@@ -13,7 +13,12 @@ LONG = 12
 
 
 def readable(
-    table: pd.DataFrame, headings: Mapping[str, str], *, digits: int | Mapping[str, int] = 2, title: str = ""
+    table: pd.DataFrame,
+    headings: Mapping[str, str],
+    *,
+    digits: int | Mapping[str, int] = 2,
+    bold: pd.DataFrame | None = None,
+    title: str = "",
 ) -> HTML:
     """Chosen columns under headings in words, numbers aligned and rounded, without an index.
 
@@ -25,7 +30,8 @@ def readable(
 
     A heading has the unit of its column; digits behind the decimal point are those of all columns or, by
     name, of each; the title is for screen readers. True and False are written as marks, a missing value as a
-    dash. More than twelve rows scroll within the page, by mouse and by keyboard.
+    dash. Where `bold`, a table of the same rows and some of the columns, is true, a value is bold. More than
+    twelve rows scroll within the page, by mouse and by keyboard.
     """
     check_columns(table, *headings)
     places = digits if isinstance(digits, Mapping) else dict.fromkeys(headings, digits)
@@ -39,14 +45,14 @@ def readable(
             return f"{value:,}".replace("-", "−")
         return "–" if pd.isna(value) else escape(str(value)).replace("G_ReLU", "<i>G</i><sub>ReLU</sub>")
 
-    def cells(row: pd.Series) -> str:
-        kinds = ("number" if isinstance(row[name], (int, float)) else "word" for name in headings)
-        return "".join(
-            f'<td class="{kind}">{written(n, row[n])}</td>' for n, kind in zip(headings, kinds, strict=True)
-        )
+    def cell(row: object, name: str, value: object) -> str:
+        kind, text = "number" if isinstance(value, (int, float)) else "word", written(name, value)
+        strong = bold is not None and name in bold and bold.loc[row, name]
+        return f'<td class="{kind}">{f"<b>{text}</b>" if strong else text}</td>'
 
     head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in headings.values())
-    body = "\n".join(f"<tr>{cells(row)}</tr>" for _, row in table.astype(object).iterrows())
+    rows = ("".join(cell(k, n, row[n]) for n in headings) for k, row in table.astype(object).iterrows())
+    body = "\n".join(f"<tr>{row}</tr>" for row in rows)
     kind = "readable long" if len(table) > LONG else "readable"
     around = f'<div class="{kind}" tabindex="0" role="region" aria-label="{escape(title or "table")}">'
     return HTML(f"{around}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
