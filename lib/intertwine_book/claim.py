@@ -1,6 +1,7 @@
 """Statements beside their evidence: a printed one judged, one of ours checked, a number given a name."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from pathlib import Path
@@ -209,14 +210,14 @@ def _sides(id: str, sides: Sequence[Any], value: str, per: str | None) -> tuple[
 
 
 def _labels(tables: Sequence[pd.DataFrame], value: str) -> list[str]:
-    """A name for each side: the words in which the two differ, where each has one in a column."""
+    """A name for each side: its word in the first column in which the two differ, where each has one."""
     constant = [{c: text(t[c].iloc[0]) for c in t if t[c].map(text).nunique() == 1} for t in tables]
     shared = [c for c in constant[0] if all(c in each for each in constant)]
     telling = [c for c in shared if len({each[c] for each in constant}) == len(tables) > 1]
-    words = [
-        " ".join(each[c] if each[c][:1].isalpha() else f"{c} {each[c]}" for c in telling) for each in constant
-    ]
-    return words if len({*words}) == len(words) > 1 else [f"{value} {k}" for k, _ in enumerate(tables, 1)]
+    if not telling:
+        return [f"{value} {k}" for k, _ in enumerate(tables, 1)]
+    first = telling[0]  # the others are in the scale
+    return [each[first] if each[first][:1].isalpha() else f"{first} {each[first]}" for each in constant]
 
 
 def _other_scale(tables: Sequence[pd.DataFrame], scale: Mapping[str, Any]) -> list[str]:
@@ -232,7 +233,7 @@ def _other_scale(tables: Sequence[pd.DataFrame], scale: Mapping[str, Any]) -> li
 def _board(judged: Sequence[tuple[Claim, Verdict]]) -> Any:
     rows = [
         {
-            "statement": claim.statement,
+            "statement": re.sub(r"mathrm|[${}\\]", "", claim.statement),  # a table has no formulas
             "printed": "" if claim.printed is None else f"{claim.printed:g}",
             "ours": found.measured,
             "scale": found.scale or "",
