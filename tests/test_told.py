@@ -44,6 +44,7 @@ def test_an_ordering_is_paired_by_trials_and_its_sides_are_named_by_what_tells_t
     assert last(told).measured.startswith("rank 4 − full: 8 [8, 8]") and last(told).p < 1e-9
     assert told.claim("b", "Less.", (FULL, FOUR), "penalty", matters=1, **PLACE) == "differs"
     assert told.claim("c", "Below 10.", (10, FULL), "penalty", matters=1, **PLACE) == "reproduced"
+    assert last(told).measured.startswith("10 − penalty: ")
     assert told.claim("d", "Equal.", (FULL, FULL), "penalty", matters=1, **PLACE) == "no difference"
 
 

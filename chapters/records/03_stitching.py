@@ -906,11 +906,13 @@ plan = [
 @record.table(plan)
 def lines(dataset, way, match_images, images, test_images, **pair):
     one, two = (deepcopy(network).eval() for network in networks(dataset, **pair))
-    train, test = images_of(dataset, "train")[:images], images_of(dataset, "test")[:test_images]
+    train = images_of(dataset, "train")[:images]
+    test = images_of(dataset, "test")[:test_images]
     record.uses(one, two, test)
     if way != "as trained":
-        space, inputs = find_symmetries(one, train.images[:1]), train.images[:match_images]
-        two = match(space, one, two, inputs=inputs if match_images else None).model
+        inputs = train.images[:match_images] if match_images else None
+        space = find_symmetries(one, train.images[:1])
+        two = match(space, one, two, inputs=inputs).model
     found = line(one, two, train, test, [0.0, 0.25, 0.5, 0.75, 1.0])
     return found.assign(accuracy=100 * found["accuracy"])
 
@@ -1131,11 +1133,10 @@ def slopes(networks, slope, **case):
     place = {name: case.pop(name) for name in PLACE}
     dataset, width, epochs, seed, pair, layer = (place.pop(name) for name in PLACE[:6])
     f, g = residual(dataset, width, epochs, slope, seed, pair)
-    sets = sets_of(dataset, seed, **place)
-    joined = Junction(f, g, BLOCK_ENDS[layer], **sets, device=device, test_each_epoch=False)
-    return {
-        "penalty": judged(joined, stitch_at(joined, **options(**case), seed=seed + pair), f, g)["penalty"]
-    }
+    how = {**sets_of(dataset, seed, **place), "device": device, "test_each_epoch": False}
+    joined = Junction(f, g, BLOCK_ENDS[layer], **how)
+    made = stitch_at(joined, **options(**case), seed=seed + pair)
+    return {"penalty": judged(joined, made, f, g)["penalty"]}
 
 
 # %% tags=["hide-input"]
@@ -1161,22 +1162,28 @@ FIVE = "ours, half of the ten points that §4 calls little; the figure is not in
 def apart_from(base, slope):
     """The rows of a slope, and how far their penalty is from that of others."""
     rows = leaky[leaky["slope"] == slope].set_index(["layer", "pair"])
-    return rows.assign(apart=rows["penalty"] - base).reset_index()
+    return rows.assign(difference=rows["penalty"] - base).reset_index()
 
 
 unit = apart_from(by_slope[SLOPES].mean(axis=1), UNIT)
 here = {"link": "rec-slopes", "trials": None, "scale": {"dataset": "cifar10", "width": 16, "epochs": 50}}
 place, alike = "§4 and Appendix D.3, LeakyReLU", {"printed": 0.0, "error": 5, "error_from": FIVE}
-rows = (unit.assign(apart=unit["apart"].abs()), 5)
-claim("godfrey-appendix-d-3-slopes", NOT_THERE, rows, "apart", place=place, **here)
+rows = (unit.assign(difference=unit["difference"].abs()), 5)
+claim("godfrey-appendix-d-3-slopes", NOT_THERE, rows, "difference", place=place, **here)
 rows = apart_from(by_slope[RELU], 0.5)
-claim("godfrey-appendix-d-3-alike", ALIKE, rows, "apart", place=f"{place}, slope 0.5", **alike, **here)
+claim("godfrey-appendix-d-3-alike", ALIKE, rows, "difference", place=f"{place}, slope 0.5", **alike, **here)
 rows = apart_from(by_slope[RELU], -1.0)
 claim(
-    "godfrey-appendix-d-3-alike-negative", SIGNS, rows, "apart", place=f"{place}, slope −1", **alike, **here
+    "godfrey-appendix-d-3-alike-negative",
+    SIGNS,
+    rows,
+    "difference",
+    place=f"{place}, slope −1",
+    **alike,
+    **here,
 )
 told.check("At every slope networks of width 4 lose more than 30 points.", by_slope > 30)
-told.check("At slope 1 they lose less than at the others on average, in each pair.", unit["apart"] < 0)
+told.check("At slope 1 they lose less than at the others on average, in each pair.", unit["difference"] < 0)
 told.say(**ends(any_slope=by_slope.stack()))
 told.verdicts()
 
@@ -1213,19 +1220,18 @@ if tiny:
 
 # %%
 @record.table([setting], convolution=[1, 2, 3], trial=range(5))
-def planted(
-    dataset, networks, width, seed, convolution, trial, stitch_images, validation_images, test_images
-):
-    train = drawn(dataset, seed, stitch_images)[validation_images:]
-    test, channels = images_of(dataset, "test")[:test_images], train.images.shape[1]
-    network = models.myrtle(width=width, in_channels=channels, norm=False, seed=seed).to(device).eval()
+def planted(dataset, networks, width, seed, convolution, trial, **counts):
+    train, _, test = sets_of(dataset, seed, **counts).values()
+    shape = {"width": width, "in_channels": train.images.shape[1]}
+    network = models.myrtle(**shape, norm=False, seed=seed).to(device).eval()
     record.uses(network, test)
-    n, layer = network.get_parameter(f"conv{convolution}.weight").shape[0], f"relu{convolution}"
+    layer, n = f"relu{convolution}", len(network.get_parameter(f"conv{convolution}.weight"))
     A = GReLU(n).sample(torch.Generator().manual_seed(100 * seed + trial))
     twin = find_symmetries(network, test.images[:1]).act(network, {layer: A})
     joined = stitch(network, twin, at=layer, kind="G_ReLU", train=train, device=device)
+    images = train.images[:500]
     with torch.no_grad():
-        error = relative_error(joined(train.images[:500]), network(train.images[:500]))
+        error = relative_error(joined(images), network(images))
     return {"channels": n, "error": float(error)}
 
 
@@ -1345,7 +1351,7 @@ readable(dimensions, headings, title="Dimensions of families of maps between n c
 # (rec-claims)=
 # ## All claims
 #
-# These verdicts are before the correction for their number, which the {doc}`scoreboard </generated/scoreboard>` makes.
+# These verdicts are before the correction for their number, which the {doc}`../../scoreboard` makes.
 
 # %% tags=["hide-input"]
 SUMMARY = {

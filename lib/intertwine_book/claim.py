@@ -215,7 +215,7 @@ def _labels(tables: Sequence[pd.DataFrame], value: str) -> list[str]:
     shared = [c for c in constant[0] if all(c in each for each in constant)]
     telling = [c for c in shared if len({each[c] for each in constant}) == len(tables) > 1]
     if not telling:
-        return [f"{value} {k}" for k, _ in enumerate(tables, 1)]
+        return [f"{value} {k}" for k, _ in enumerate(tables, 1)] if len(tables) > 1 else [value]
     first = telling[0]  # the others are in the scale
     return [each[first] if each[first][:1].isalpha() else f"{first} {each[first]}" for each in constant]
 
