@@ -164,6 +164,8 @@ def judged(joined, made, f, g):
 
 # %% tags=["hide-input"]
 WORDS = {"adam": "Adam", "sgd": "plain SGD"}
+NAMES = {word: name for name, word in WORDS.items()}
+FIELDS = {"epochs": "stitch_epochs", "lr": "learning_rate", "batch_size": "batch_size"}
 OURS, AUTHORS = "digits" if tiny else "fast", "godfrey2022 birkhoff"  # recipes of STITCH_RECIPES
 RANKS = ["rank 4", "rank 2", "rank 1"]
 ORDER = ["full", "G_ReLU", *RANKS, "random permutation", "identity"]
@@ -181,36 +183,22 @@ def kind(family, start, recipe=OURS, epochs=LONG, norm="re-estimated", **changes
 
 
 def untrained(family, start):
-    how = dict.fromkeys(("search", "recipe", "optimiser"), "none") | {"learning_rate": 0, "batch_size": 0}
-    return {
-        "family": family,
-        "start": start,
-        **how,
-        "stitch_epochs": 0,
-        "bias": "none",
-        "batch_norm": "frozen",
-    }
+    words = dict.fromkeys(["search", "recipe", "optimiser", "bias"], "none") | {"batch_norm": "frozen"}
+    numbers = dict.fromkeys(["learning_rate", "batch_size", "stitch_epochs"], 0)
+    return {"family": family, "start": start, **words, **numbers}
 
 
 def plan_of(setting, kinds, layers, pairs):
     return [setting | {"pair": pair, "layer": k} | each for pair in pairs for k in layers for each in kinds]
 
 
-def options(family, start, search, recipe, bias, batch_norm, **training):
+def options(family, start, search, bias, recipe, batch_norm, **training):
     """These columns as keywords of `stitch_at`; images are not augmented, so that network 1 runs once."""
     norm = {"batch_norm": batch_norm.replace("-", "")}
     if recipe == "none":
         return {"kind": family} | norm
-    how = {
-        "optimizer": {word: name for name, word in WORDS.items()}[training["optimiser"]],
-        "flip": False,
-        "shift": 0,
-    }
-    how |= {
-        "epochs": training["stitch_epochs"],
-        "lr": training["learning_rate"],
-        "batch_size": training["batch_size"],
-    }
+    how = {field: training[column] for field, column in FIELDS.items()}
+    how |= {"optimizer": NAMES[training["optimiser"]], "flip": False, "shift": 0}
     given = {"recipe": replace(STITCH_RECIPES[recipe], **how), **norm}
     if family == "G_ReLU":
         return given | {"kind": {"relaxation": "Birkhoff", "straight through": "G_ReLU"}[search]}
@@ -454,23 +442,27 @@ less, gap = (lost_narrow[rank] - lost_narrow["G_ReLU"] for rank in ("rank 4", "r
 top = {k: interval(at(less, k))[1] for k in (FIRST, SECOND)}
 # fmt: off
 check_all({
-    "By our search the group loses less than rank 4 in each pair.": lost["G_ReLU"] < lost["rank 4"],
-    "It loses less than half as much on average, at each layer.": 2 * mean["G_ReLU"] < mean["rank 4"],
+    "By our search, batch norm frozen, the group loses less than rank 4 in each pair of width 64.":
+        lost["G_ReLU"] < lost["rank 4"],
+    "The group, by our search, loses less than half of rank 4 on average, at each layer.":
+        2 * mean["G_ReLU"] < mean["rank 4"],
     "A full map loses less than the group on average.": mean["full"] < mean["G_ReLU"],
     "A full map loses less than 3 points, within a point of print.": (mean["full"] < 3) & (off < 1),
-    "Batch norm is frozen in these.": ours["batch_norm"] == "frozen",
+    "In figure 1 by our search batch norm is frozen.": ours["batch_norm"] == "frozen",
     "Without a map, or with a wrong permutation, chance is left.": nulls > 70,
-    "The group loses most at layer 10, as in print.":
+    "The group, by our search, loses most at layer 10, as in print.":
         every(*(each["G_ReLU"].idxmax() == THIRD for each in (mean, printed))),
-    "It loses less than printed.": mean["G_ReLU"] < printed["G_ReLU"],
-    "In print it loses less than rank 4 from layer 6 on.": in_print.drop(FIRST) > 5,
-    "In print both lose about as much at layer 3.": abs(in_print[FIRST]) < 1,
-    "At width 16 it loses more than rank 4 at layers 3 and 6.":
+    "The group, by our search, loses less than printed.": mean["G_ReLU"] < printed["G_ReLU"],
+    "In print the group loses less than rank 4 from layer 6 on.": in_print.drop(FIRST) > 5,
+    "In print the group and rank 4 lose about as much at layer 3.": abs(in_print[FIRST]) < 1,
+    "At width 16 the group loses more than rank 4 at layers 3 and 6, on average.":
         at(less, FIRST, SECOND).groupby("layer").mean() < 0,
-    "But four pairs do not decide this.": every(*(high > 0 for high in top.values())),
-    "At width 16 rank 1 loses 20 points more than it from layer 6 on, in each pair.":
+    "Four pairs of width 16 do not decide whether the group loses more than rank 4.":
+        every(*(high > 0 for high in top.values())),
+    "At width 16 rank 1 loses 20 points more than the group from layer 6 on, in each pair.":
         at(gap, SECOND, THIRD, LAST) > 20,
-    "At layer 3 four pairs do not decide whether it loses more.": interval(at(gap, FIRST))[0] < 0,
+    "Four pairs of width 16 do not decide whether rank 1 loses more at layer 3.":
+        interval(at(gap, FIRST))[0] < 0,
 })
 # fmt: on
 told.say(**ends(group=mean["G_ReLU"], full=mean["full"], rank_4=mean["rank 4"], rank_1=mean["rank 1"]))
@@ -498,7 +490,8 @@ told.say(**{name: t[["accuracy1", "accuracy2"]].mean(axis=None) for name, t in a
 
 # %% tags=["hide-input"]
 random_starts = pd.concat([of(equal, start="random", search="gradient", recipe=OURS), relaxed])
-closed, slow = of(equal, start="closed form"), of(equal, stitch_epochs=SLOW)
+closed = of(equal, start="closed form")
+slow = pd.concat([of(equal, start="convolutions"), of(equal, stitch_epochs=SLOW, **paper_search)])
 by_adam = of(equal, search="relaxation", recipe=OURS)
 small = of(stitches, **DIGITS, family=["G_ReLU", *RANKS])
 small_again = of(small, batch_norm="re-estimated")
@@ -543,9 +536,8 @@ by = {"family": "family", "optimiser": "optimiser", "learning_rate": "rate", "ba
 by |= {"stitch_epochs": "epochs", "bias": "bias"}
 ways = last.groupby([*by])["penalty"].agg(["mean", "min", "max"]).reset_index()
 headings = by | {"mean": "penalty, mean", "min": "lowest pair", "max": "highest"}
-readable(
-    ways, headings, digits={name: 1 for name in ways} | {"learning_rate": 4}, title="Recipes at layer 14"
-)
+digits = dict.fromkeys(ways, 1) | {"learning_rate": 4}
+readable(ways, headings, digits=digits, title="Recipes at layer 14")
 
 # %% [markdown]
 # ### Claims
@@ -557,10 +549,8 @@ MEAN = f"incur significantly higher penalties than {G}. (Mean over layers; both 
 CLOSED_4 = f"Maps of rank 4 incur higher penalties than {G} where both start from closed forms, at width 64. (Mean over layers.)"
 CLOSED_1 = f"Maps of rank 1 incur significantly higher penalties than {G} where every family starts from its closed form. (Mean over layers.)"
 WITHIN = f"With {G} the stitched network is within 10 points of accuracy in all but one layer: at this layer the mean penalty is below 10 points. (By the paper's relaxation.)"
-RELAXATION, RISE = (
-    f"Penalties of {G} stitches, by the paper's relaxation,",
-    "are higher at the third activation than at the first",
-)
+RELAXATION = f"Penalties of {G} stitches, by the paper's relaxation,"
+RISE = "are higher at the third activation than at the first"
 CHOSEN = "(At the epoch that a validation set chose.)"
 here, ours_here = {"link": "rec-equal"}, {"link": "rec-equal", "whose": "ours"}
 closed_digits = of(small_again, start="closed form")
@@ -570,9 +560,8 @@ for k in LAYERS:
     both = (random_starts, closed_digits)
     drawn_sides, closed_sides = (sides(of(rows, layer=k), "rank 1", "G_ReLU") for rows in both)
     claim(id, HIGHER, drawn_sides, best, place=place, **here)
-    claim(
-        f"{id}-best", BETTER, closed_sides, "penalty", place=f"{place}, from the better starts", **ours_here
-    )
+    place += ", from the better starts"
+    claim(f"{id}-best", BETTER, closed_sides, "penalty", place=place, **ours_here)
 for r in (1, 2, 4):
     id, rows = f"godfrey-section-4-rank-{r}-width-64", sides(random_starts, f"rank {r}", "G_ReLU")
     claim(id, f"Maps of rank {r} {MEAN}", rows, best, place=f"§4, rank {r}", **here)
@@ -581,34 +570,23 @@ claim(id, CLOSED_4, rows, "penalty", place="§4, rank 4, from closed forms", **o
 id, rows = "godfrey-section-4-rank-1-best", sides(closed_digits, "rank 1", "G_ReLU")
 claim(id, CLOSED_1, rows, "penalty", place="§4, rank 1, from closed forms, on digits", **ours_here)
 for way, (k, said) in TRENDS.items():
-    id, end, trend = (
-        f"godfrey-figure-1-trend-{way}",
-        f"layer {THIRD} above layer {k}.",
-        {"place": "Figure 1, the trend"},
-    )
+    id, end = f"godfrey-figure-1-trend-{way}", f"layer {THIRD} above layer {k}."
+    trend = {"place": "Figure 1, the trend", **here}
     text = f"{RELAXATION} {said}: {end}" if way == "down" else f"{RELAXATION} {RISE}: {end} {CHOSEN}"
-    claim(id, text, layers_of(random_starts, "G_ReLU", THIRD, k), "penalty", **trend, **here)
+    claim(id, text, layers_of(random_starts, "G_ReLU", THIRD, k), "penalty", **trend)
     for r in (2, 4):
-        text, rows = (
-            f"Penalties of stitches of rank {r} {said}: {end}",
-            layers_of(random_starts, f"rank {r}", THIRD, k),
-        )
-        claim(f"{id}-rank-{r}", text, rows, "penalty", **trend, **here)
+        text = f"Penalties of stitches of rank {r} {said}: {end}"
+        rows = layers_of(random_starts, f"rank {r}", THIRD, k)
+        claim(f"{id}-rank-{r}", text, rows, "penalty", **trend)
 for k in LAYERS:
     for family in GROUP_FIRST:
-        recipe = (
-            slow if k == LAST and family != "rank 1" else random_starts
-        )  # the authors' own, where it was tried
-        value(family, k, of(recipe, family=family, layer=k), best, **here)
+        authors = k == LAST and family != "rank 1"  # their own recipe, where it was tried
+        rows = of(slow if authors else random_starts, family=family, layer=k)
+        value(family, k, rows, best, **here)
     if k != THIRD or tiny:  # there the paper's own value is above ten
         ten = {"place": f"§4, within ten points at layer {k}", **here, "matters": 0.5}
-        claim(
-            f"godfrey-section-4-ten-points-{k}",
-            WITHIN,
-            (10, *layers_of(random_starts, "G_ReLU", k)),
-            best,
-            **ten,
-        )
+        rows = (10, *layers_of(random_starts, "G_ReLU", k))
+        claim(f"godfrey-section-4-ten-points-{k}", WITHIN, rows, best, **ten)
 told.verdicts()
 
 # %% tags=["hide-input"]
@@ -621,26 +599,34 @@ equal_terms = pd.concat([random_starts, closed])
 late = at(closed_at["rank 4"], THIRD) < at(group, THIRD)
 # fmt: off
 check_all({
-    "Batch norm is re-estimated in these.": equal_terms["batch_norm"] == "re-estimated",
-    "All have equal epochs, on CIFAR-10.": equal_terms[["stitch_epochs", "dataset"]] == [LONG, "cifar10"],
+    "From equal starts batch norm is re-estimated.": equal_terms["batch_norm"] == "re-estimated",
+    "From equal starts all maps have as many epochs, on CIFAR-10.":
+        equal_terms[["stitch_epochs", "dataset"]] == [LONG, "cifar10"],
     "From closed forms the group loses 3 points less than rank 4 at each layer of each pair.":
         ahead_closed > 3,
-    "From random starts it does so at layers 6 and 14.": at(ahead, SECOND, LAST) > 3,
-    "At layer 10 it does so, too, by half a point at least.": at(ahead, THIRD) > 0.5,
-    "There it does so by only about a point in two of four pairs.": (at(ahead, THIRD) < 1.5).sum() == 2,
-    "At layer 3 rank 4 loses less in three of four pairs.": (at(ahead, FIRST) < 0).sum() == 3,
+    "From random starts the group loses 3 points less than rank 4 at layers 6 and 14.":
+        at(ahead, SECOND, LAST) > 3,
+    "From random starts the group loses less than rank 4 at layer 10, by half a point at least.":
+        at(ahead, THIRD) > 0.5,
+    "At layer 10 two of four pairs differ by only about a point.": (at(ahead, THIRD) < 1.5).sum() == 2,
+    "From random starts rank 4 loses less than the group at layer 3 in three of four pairs.":
+        (at(ahead, FIRST) < 0).sum() == 3,
     "At layer 10 rank 4 from closed forms loses less than the relaxation in three of four pairs.":
         late.sum() == 3,
     "Rank 1 loses 3 points more than the relaxation at every layer of each pair.":
         drawn_at["rank 1"] - group > 3,
-    "Rank 2 loses a point more than it at every layer of each pair.": drawn_at["rank 2"] - group > 1,
+    "Rank 2 loses a point more than the relaxation at every layer of each pair.":
+        drawn_at["rank 2"] - group > 1,
     "By its authors' recipe the relaxation is within 2.1 points of the printed values.": near < 2.1,
-    "By Adam it is 10 points above them at layers 10 and 14.": above[[THIRD, LAST]] > 10,
-    "There Adam costs it 5 points in each pair.": at(adam - group, THIRD, LAST) > 5,
+    "By Adam the relaxation is 10 points above the printed values at layers 10 and 14.":
+        above[[THIRD, LAST]] > 10,
+    "Adam costs the relaxation 5 points at layers 10 and 14, in each pair.":
+        at(adam - group, THIRD, LAST) > 5,
     "Rank 4 at layers 10 and 14 loses a point less than printed in each pair.":
         at(under["rank 4"], THIRD, LAST) < -1,
-    "So does rank 2 from layer 6 on.": at(under["rank 2"], SECOND, THIRD, LAST) < -1,
-    "So does rank 1 at every layer.": under["rank 1"] < -1,
+    "Rank 2 loses a point less than printed from layer 6 on in each pair.":
+        at(under["rank 2"], SECOND, THIRD, LAST) < -1,
+    "Rank 1 loses a point less than printed at every layer of each pair.": under["rank 1"] < -1,
 })
 # fmt: on
 
@@ -654,25 +640,26 @@ parts = {
     name: pd.Series({"own": long[rank].mean(), "ours": short[rank].mean(), "printed": printed[rank][LAST]})
     for name, rank in {"four": "rank 4", "two": "rank 2"}.items()
 }
-shares = {
-    name: (each["own"] - each["ours"]) / (each["printed"] - each["ours"]) for name, each in parts.items()
-}
+shares = {k: (each["own"] - each["ours"]) / (each["printed"] - each["ours"]) for k, each in parts.items()}
 bare = (of(slow, family="G_ReLU")["epoch"] <= SLOW / 2).sum()  # scalings stand still in the first half
 epochs = of(random_starts, family="rank 4")["epoch"]
 # fmt: off
 check_all({
     "At layer 14 batches of 128 cost the relaxation 1 to 3 points.": more[bigger].between(1, 3),
-    "Adam costs it 20 points there.": more[adams & fast] > 20,
-    "Adam at a hundredth of that rate costs it 8.": more[adams & ~fast] > 8,
-    "By their authors' recipes ranks 4 and 2 lose a point more there in each pair.":
+    "At layer 14 Adam costs the relaxation 20 points.": more[adams & fast] > 20,
+    "At layer 14 Adam at a hundredth of that rate costs the relaxation 8 points.": more[adams & ~fast] > 8,
+    "By their authors' recipes ranks 4 and 2 lose a point more at layer 14 in each pair.":
         long[RANKS[:2]] > short[RANKS[:2]] + 1,
-    "Each by its authors' recipe, the relaxation loses 3 points less than rank 4 there.":
+    "Each by its authors' recipe, the relaxation loses 3 points less than rank 4 at layer 14.":
         long["rank 4"] > long["G_ReLU"] + 3,
-    "By Adam for both, in four epochs, it loses more.": at(adam, LAST).droplevel("layer") > short["rank 4"],
-    "Of what rank 4 loses less than printed there more than half is the recipe.": shares["four"] > 0.5,
-    "Of rank 2 it is a quarter to a half.": 0.25 < shares["two"] < 0.5,
-    "In three of four pairs the relaxation's map is a plain permutation.": bare == 3,
-    "In 112 epochs some are best after the 28th.": slow["epoch"].max() > 28,
+    "By Adam for both, in four epochs, the relaxation loses more than rank 4 at layer 14.":
+        at(adam, LAST).droplevel("layer") > short["rank 4"],
+    "More than half of what rank 4 loses less than printed at layer 14 is the recipe.":
+        shares["four"] > 0.5,
+    "A quarter to a half of what rank 2 loses less than printed at layer 14 is the recipe.":
+        0.25 < shares["two"] < 0.5,
+    "By its authors' recipe the relaxation's map is a plain permutation in three of four pairs.": bare == 3,
+    "Of 112 epochs some maps are best after the 28th.": slow["epoch"].max() > 28,
     "Rank 4 from random starts is best at its last epoch in most cases.": (epochs == LONG).mean() > 0.75,
 })
 # fmt: on
@@ -705,8 +692,8 @@ for norm in NORMS:
 check_all({
     "From a random start, too, rank 4 loses less than the group at layer 3, in 16 epochs.":
         at(unequal, FIRST) < 0,
-    "It loses more at layer 14.": at(unequal, LAST) > 0,
-    "Some of these are best after the eighth epoch.": small["epoch"].max() > 8,
+    "From a random start rank 4 loses more than the group at layer 14.": at(unequal, LAST) > 0,
+    "On digits some maps are best after the eighth epoch.": small["epoch"].max() > 8,
 })
 # fmt: on
 
@@ -752,10 +739,8 @@ def closed_form(family, fit="regression", bias="fitted", norm="re-estimated"):
 
 regressions = [closed_form(family, norm=norm) for norm in NORMS for family in ("full", *RANKS)]
 regressions += [closed_form("G_ReLU", "assignment", "none", norm) for norm in NORMS]
-beside = [
-    closed_form("rank 4", "regression of channels alike"),
-    closed_form("random permutation", "none", "none"),
-]
+beside = [closed_form("rank 4", "regression of channels alike")]
+beside += [closed_form("random permutation", "none", "none")]
 plan = []
 for width in widths:
     maps = regressions + beside * (width == WIDEST)
@@ -786,12 +771,10 @@ single_curves(
 )
 
 # %% tags=["hide-input"]
-alike, chance = (
-    of(closed_forms, width=WIDEST, fit=name) for name in ("regression of channels alike", "none")
-)
-conditions = {
-    f"{norm}, width {width}": of(fits, batch_norm=norm, width=width) for norm in NORMS for width in LADDER
-}
+alike = of(closed_forms, width=WIDEST, fit="regression of channels alike")
+chance = of(closed_forms, width=WIDEST, fit="none")
+each = [(norm, width) for norm in NORMS for width in LADDER]
+conditions = {f"{norm}, width {width}": of(fits, batch_norm=norm, width=width) for norm, width in each}
 conditions |= {"rank 4, channels alike": alike, "a random permutation": chance}
 by_layer(conditions, "Mean penalty by layer, fitted to activations")
 
@@ -812,18 +795,23 @@ check_all({
         fits[["epochs", "seed"]].nunique() == 1,
     "At width 64 the assignment loses less than half of rank 4 in each pair.":
         2 * wide_new["G_ReLU"] < wide_new["rank 4"],
-    "At width 32 it loses less than rank 4 in each pair.": (new["G_ReLU"] < new["rank 4"]).loc[HALF],
-    "At width 16 it loses less than rank 4 from layer 6 on, in each pair.":
+    "At width 32 the assignment loses less than rank 4 in each pair.":
+        (new["G_ReLU"] < new["rank 4"]).loc[HALF],
+    "At width 16 the assignment loses less than rank 4 from layer 6 on, in each pair.":
         at(narrow_less, SECOND, THIRD, LAST),
-    "At width 16 it loses more at layer 3, in each pair.": ~at(narrow_less, FIRST),
-    "On channels of equal variance, too, rank 4 loses more than twice as much.": alike_4 > 2 * base,
-    "A random permutation loses more than five times as much.": chance > 5 * base,
+    "At width 16 the assignment loses more than rank 4 at layer 3, in each pair.": ~at(narrow_less, FIRST),
+    "On channels of equal variance, too, rank 4 loses more than twice as much as the assignment.":
+        alike_4 > 2 * base,
+    "A random permutation loses more than five times as much as the assignment.": chance > 5 * base,
     "The narrower, the more least squares and the assignment lose, at each layer.":
         by_width.groupby("layer").diff().dropna() < 0,
-    "At each layer each pair of width 64 loses less than each of width 16.": every(*wide_below),
-    "Over layers both lose a point less at each doubling of the width.": ladder[both].diff().dropna() < -1,
-    "Rank 4 loses a point more at each.": ladder["rank 4"].diff().dropna() > 1,
-    "The assignment loses about as many times as much as least squares at each.":
+    "At each layer each pair of width 64 loses less than each of width 16, by both fits.":
+        every(*wide_below),
+    "Over layers least squares and the assignment lose a point less at each doubling of the width.":
+        ladder[both].diff().dropna() < -1,
+    "Over layers rank 4 loses a point more at each doubling of the width.":
+        ladder["rank 4"].diff().dropna() > 1,
+    "At each width the assignment loses about as many times as much as least squares.":
         times.max() < 1.2 * times.min(),
 })
 # fmt: on
@@ -836,26 +824,30 @@ for width in LADDER:
     free = singles.index.isin([FIRST], "layer") & singles.index.isin(["full"], "family") & wider
     # fmt: off
     check_all({
-        f"Frozen, too, it loses less than rank 4, but at layer 3 of width 16 ({width}).":
+        f"Frozen, the assignment loses less than rank 4, but at layer 3 of width 16 ({width}).":
             every(less.drop(FIRST), less[FIRST] == wider),
         f"Re-estimation lowers assignment and least squares at layers 6 and 10 ({width}).":
             down.loc[[SECOND, THIRD], both] > 0.5,
-        f"It lowers every family by {least} points over layers 3, 6 and 10 ({width}).":
+        f"Re-estimation lowers every family by {least} points over layers 3, 6 and 10 ({width}).":
             down.drop(LAST).mean() > least,
-        f"It lowers least squares most at layer 6, then at layer 10 ({width}).":
+        f"Re-estimation lowers least squares most at layer 6, then at layer 10 ({width}).":
             down["full"].nlargest(2).index == [SECOND, THIRD],
-        f"It changes nothing at layer 14, which no batch norm follows ({width}).":
+        f"Re-estimation changes nothing at layer 14, which no batch norm follows ({width}).":
             down.loc[LAST].abs() < 0.1,
-        f"It raises no penalty, but perhaps of least squares at layer 3 of wider networks ({width}).":
+        f"Re-estimation raises no penalty, but of least squares at layer 3 of wider networks ({width}).":
             singles[~free] >= -1e-9,
     })
     # fmt: on
     if wider:
         told.check(
-            f"There it changes least squares by less than 0.25 points ({width}).", singles[free].abs() < 0.25
+            f"Re-estimation changes least squares at layer 3 by at most 0.25 points ({width}).",
+            singles[free].abs() < 0.25,
         )
     if width != WIDEST:
-        told.check(f"It lowers the assignment most at layer 3 ({width}).", down["G_ReLU"].idxmax() == FIRST)
+        told.check(
+            f"Re-estimation lowers the assignment most at layer 3 ({width}).",
+            down["G_ReLU"].idxmax() == FIRST,
+        )
 
 tables = {"frozen": still, "again": new}
 full = {name: t["full"].loc[WIDEST].groupby("layer").mean().drop(LAST) for name, t in tables.items()}
@@ -953,17 +945,20 @@ middle = course.loc[WIDEST, "re-estimated"]
 check_all({
     "Matched, each pair of a width keeps a higher barrier than each of twice that width.":
         np.array(steps) > 0,
-    "At width 64 less than 5 points are left, whichever way they are matched.": wide_left[matched] < 5,
-    "As trained there are more than 50.": wide_left["as trained"] > 50,
+    "At width 64 less than 5 points are left, by either way of matching.": wide_left[matched] < 5,
+    "As trained, two networks of width 64 have a barrier of more than 50 points.":
+        wide_left["as trained"] > 50,
     "At width 16 matching by activations leaves less than a quarter.":
         thin[active] < thin["as trained"] / 4,
-    "There it leaves 1.5 times as much as the worst pair of width 64.":
+    "At width 16 matching by activations leaves 1.5 times as much as the worst pair of width 64.":
         thin[active].min() > 1.5 * wide_left[active].max(),
-    "There matching by weights leaves more, in each pair.": thin[weights] > 1.05 * thin[active],
+    "At width 16 matching by weights leaves more than by activations, in each pair.":
+        thin[weights] > 1.05 * thin[active],
     "At width 64 matching lowers the mean barrier to a third, with either batch norm.":
         wide_mean[active] < wide_mean["as trained"] / 3,
-    "Something is left.": wide_mean[active] > 0,
-    "In each pair it more than halves it.": of_wide[active] < of_wide["as trained"] / 2,
+    "At width 64 matching by activations leaves a barrier.": wide_mean[active] > 0,
+    "Matching by activations more than halves the barrier of each pair of width 64.":
+        of_wide[active] < of_wide["as trained"] / 2,
     "With interpolated statistics more than 20 points are left.":
         wide_mean.loc["interpolated", active] > 20,
     "With interpolated statistics pairs of widths 32 and 64 overlap.": np.array(overlap) > 0,
@@ -1089,12 +1084,14 @@ times = mean["G_ReLU"] / mean["full"]
 check_all({
     "At the ends of two blocks the group loses 3 points more than a full map in each pair.":
         at(again["G_ReLU"] - again["full"], *two_ends) > 3,
-    "There a full map loses less than 6 points on average.": mean.loc[two_ends, "full"] < 6,
-    "There the group loses five and seven times as much.": times[two_ends].round() == [5, 7],
-    "After the last block both lose little.": mean.loc["75"] < 2,
-    "Inside two blocks both lose more than 35 points.": mean.loc[["16*", "48*"]] > 35,
+    "At the ends of two blocks a full map loses less than 6 points on average.":
+        mean.loc[two_ends, "full"] < 6,
+    "At the ends of two blocks the group loses five and seven times as much as a full map.":
+        times[two_ends].round() == [5, 7],
+    "After the last block the group and full maps lose little.": mean.loc["75"] < 2,
+    "Inside two blocks the group and full maps lose more than 35 points.": mean.loc[["16*", "48*"]] > 35,
     "Inside the last block a full map loses little.": mean.loc["72*", "full"] < 2,
-    "Both lose most at layer 48*, as printed.": mean.idxmax() == "48*",
+    "The group and full maps lose most at layer 48*, as printed.": mean.idxmax() == "48*",
     "Frozen batch norm costs more at the ends of two blocks.": (means - mean).loc[two_ends] > 0,
 })
 # fmt: on
@@ -1183,7 +1180,10 @@ claim(
     **here,
 )
 told.check("At every slope networks of width 4 lose more than 30 points.", by_slope > 30)
-told.check("At slope 1 they lose less than at the others on average, in each pair.", unit["difference"] < 0)
+told.check(
+    "At slope 1 networks of width 4 lose less than at the other slopes on average, in each pair.",
+    unit["difference"] < 0,
+)
 told.say(**ends(any_slope=by_slope.stack()))
 told.verdicts()
 
