@@ -28,8 +28,8 @@
 # ```
 #
 # A verdict compares means over pairs of networks with what is printed.
-# *Consistent* and *inconsistent* are verdicts at another scale than the paper's; *scale* says what differs.
-# {ref}`All claims <rec-claims>` stand at the end.
+# *Consistent* and *inconsistent* are verdicts at another scale than the paper's.
+# {ref}`All claims <rec-claims>`, with what differs in each, stand at the end.
 
 # %% tags=["parameters"]
 from typing import Literal
@@ -1356,21 +1356,21 @@ readable(dimensions, headings, title="Dimensions of families of maps between n c
 # %% tags=["hide-input"]
 SUMMARY = {
     "godfrey-theorem-4-2": "A known element of the group is found again from activations.",
-    f"godfrey-figure-1-full-{THIRD}": f"A full map loses so many points at layer {THIRD}.",
+    f"godfrey-figure-1-full-{THIRD}": f"Penalty of full maps at layer {THIRD}, in points.",
     "godfrey-figure-1-gap": "The group loses more than full maps.",
     "godfrey-section-4-rank-1-width-64": "From random starts rank 1 loses more than the group.",
-    "godfrey-section-4-rank-4-width-64": "So does rank 4, each by its own recipe.",
-    f"godfrey-figure-1-grelu-value-{THIRD}": f"The group loses so many points at layer {THIRD}.",
-    f"godfrey-figure-1-rank-1-value-{THIRD}": f"Rank 1 loses so many points at layer {THIRD}.",
+    "godfrey-section-4-rank-4-width-64": "From random starts rank 4 loses more than the group, each by its own recipe.",
+    f"godfrey-figure-1-grelu-value-{THIRD}": f"Penalty of the group at layer {THIRD}, by the paper's relaxation, in points.",
+    f"godfrey-figure-1-rank-1-value-{THIRD}": f"Penalty of rank 1 at layer {THIRD}, in points.",
 }
 rows, known = [], {made.id: (made, found) for made, found in told.claims}
 for id, statement in SUMMARY.items():
     made, found = known[id]
     mean, low, high = found.interval or (np.nan,) * 3
     numbers = f"{mean:.1f} [{low:.1f}, {high:.1f}]" if found.interval else found.measured
-    elsewhere = f"another; {found.trials} of 32 pairs" if found.decisive else "the paper's"
-    row = {"statement": statement, "printed": made.printed, "ours": numbers}
-    rows.append(row | {"scale": elsewhere, "verdict": word(found)})
+    of_pairs = f"{'another' if found.decisive else 'as printed'}; {found.trials} of 32 pairs"
+    row = {"statement": statement, "printed": made.printed, "ours": numbers, "verdict": word(found)}
+    rows.append(row | {"scale": "a calculation" if made.about == "mathematics" else of_pairs})
 headings = {
     "statement": "statement",
     "printed": "printed",
