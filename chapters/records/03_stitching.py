@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # 3 · Record: stitching
+# # R3 · Record: stitching
 #
 # :::{admonition} What this page proves
 # :class: tip
@@ -132,8 +132,11 @@ def drawn(dataset, seed, count):
 
 
 def sets_of(dataset, seed, stitch_images, validation_images, test_images):
-    """Images that train, choose and test a map."""
-    both, test = drawn(dataset, seed, stitch_images), images_of(dataset, "test")[:test_images]
+    """Images that train, choose and test a map; without any that choose, the first ones as they come."""
+    test = images_of(dataset, "test")[:test_images]
+    if not validation_images:
+        return {"train": images_of(dataset, "train")[:stitch_images], "test": test}
+    both = drawn(dataset, seed, stitch_images)
     return {"train": both[validation_images:], "validation": both[:validation_images], "test": test}
 
 
@@ -744,7 +747,8 @@ beside += [closed_form("random permutation", "none", "none")]
 plan = []
 for width in widths:
     maps = regressions + beside * (width == WIDEST)
-    plan += plan_of(EQUAL | {"width": width}, maps, LAYERS, pairs_of(FEW.get(width, 2)))
+    place = EQUAL | {"width": width, "validation_images": 0}
+    plan += plan_of(place, maps, LAYERS, pairs_of(FEW.get(width, 2)))
 
 
 # %%
