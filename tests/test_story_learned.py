@@ -7,16 +7,16 @@ import jupytext
 import pandas as pd
 import yaml
 
-from intertwine_book import claims
+from intertwine.stitching import barriers
 from intertwine_book.build import facts
 from intertwine_book.build.layout import Book
 from intertwine_book.build.render import needs
 from intertwine_book.figures.chapter_map import arrows, chapter_map, chapter_tree
 from intertwine_book.figures.dissimilarity import CKA, TRAINED, UNTRAINED
+from intertwine_book.record import on_record
 from intertwine_book.results import recorded
 from intertwine_book.stories import (
     any_network,
-    connectivity,
     dissimilarity,
     genni,
     inserted,
@@ -25,9 +25,9 @@ from intertwine_book.stories import (
     sanity_rotations,
     shallow_relu,
     similarity_and_function,
-    stitching,
     widths,
 )
+from intertwine_book.tidy import of
 
 BOOK = Book(Path(__file__).parents[1])
 PAGES = {path.stem: path.read_text() for path in (BOOK.root / "book").glob("*.md")}
@@ -68,17 +68,6 @@ def test_a_chapter_takes_ten_to_twenty_minutes_to_read():
         assert 8 < words / 200 < 22, path.name  # 200 words a minute
 
 
-def test_open_markers_of_the_stitches_are_the_printed_values_of_the_ledger():
-    (axis,) = learned.figures()["stitches"].axes
-    open_ones = [line for line in axis.lines if line.get_markerfacecolor() == "none"]
-    kinds = ("full", "g_relu", "rank_4", "rank_4_paper", "rank_1", "rank_1_paper", "best_test_penalty")
-    tables = ("figure_1", "protocols", "plain_sgd")
-    ledger = [c for c in claims.load(BOOK.root / "book/claims.yml") if c.table in tables]
-    shown = [c for c in ledger if c.columns[0] in kinds and "rank 2" not in c.place]
-    printed = {c.printed for c in shown if c.kind == "number"}
-    assert {float(y) for line in open_ones for y in line.get_ydata()} == printed
-
-
 def test_training_raises_linear_cka_at_width_16_and_hardly_at_width_64():
     found = dissimilarity.facts()
     assert found["narrow-linear-gain"] > 0.15 and found["linear-gain"] < 0.05
@@ -89,7 +78,7 @@ def test_the_wider_the_less_permutations_full_maps_and_barriers_lose_and_trainin
     assert [*means] == [16, 32, 64]
     steps = means.diff(axis=1)[[32, 64]]
     assert (steps.loc[["assignment", "least-squares", "barrier", "gain"]] < -1).all(axis=None)
-    assert (steps.loc["rank-4"] > 1).all() and connectivity.facts()["barrier-apart"] > 0
+    assert (steps.loc["rank-4"] > 1).all()
     times = means.loc["assignment"] / means.loc["least-squares"]
     assert times.max() / times.min() < 1.2
 
@@ -102,21 +91,20 @@ def test_untrained_pairs_are_more_alike_the_wider_they_are_and_trained_ones_hard
 
 
 def test_without_reestimated_batch_norm_barriers_of_widths_32_and_64_overlap():
+    lines = of(on_record("03_stitching", "lines"), batch_norm="interpolated")
+    left = barriers(lines, ["width", "pair", "way"])
     for way in ("matched by activations", "matched by weights"):
-        tables = (connectivity.record(f"barriers{end}") for end in ("_width_32", ""))
-        half, wide = (
-            table[(table["way"] == way) & (table["batch_norm"] == "interpolated")]["barrier"]
-            for table in tables
-        )
+        half, wide = (of(left, way=way, width=width)["barrier"] for width in (32, 64))
         assert half.min() < wide.max() and half.max() > wide.min()
 
 
 def test_batch_norm_decides_what_least_squares_loses_at_two_of_three_layers_and_changes_little_elsewhere():
-    lost = stitching.norms().pivot_table("penalty", ["pair", "layer", "map"], "batch norm")
+    rows = of(on_record("03_stitching", "closed_forms"), width=64, family=["full", "G_ReLU"])
+    lost = rows.pivot_table("penalty", ["pair", "layer", "family"], "batch_norm")
     saved = (lost["frozen"] - lost["re-estimated"]).unstack("pair")
-    assert saved.shape[1] == 3 and (saved.xs("least squares", level="map").loc[[6, 10]] > 5).all(axis=None)
+    assert saved.shape[1] == 3 and (saved.xs("full", level="family").loc[[6, 10]] > 5).all(axis=None)
     mean = saved.mean(axis=1)
-    assert abs(mean[3, "least squares"]) < 0.2 and 0 < mean[10, "assignment"] < 1.5 < mean[6, "assignment"]
+    assert abs(mean[3, "full"]) < 0.2 and 0 < mean[10, "G_ReLU"] < 1.5 < mean[6, "G_ReLU"]
 
 
 def test_a_permutation_of_channels_does_nearly_as_much_as_a_rotation_on_average():

@@ -17,7 +17,7 @@ from intertwine_book.figures.readable import readable
 from intertwine_book.record import Record
 from intertwine_book.tidy import text
 
-Rows = pd.DataFrame | float | int
+Side = pd.DataFrame | float | int
 _ELSEWHERE = {"reproduced": "consistent", "no counterexample": "consistent"}
 _ELSEWHERE |= dict.fromkeys(("differs", "refuted"), "inconsistent")
 
@@ -55,7 +55,7 @@ class Told:
         self,
         id: str,
         statement: str,
-        rows: Rows | tuple[Rows, Rows] | None = None,
+        rows: Side | tuple[Side, Side] | None = None,
         value: str = "",
         *,
         paper: str,
@@ -175,6 +175,11 @@ def read_told(path: Path) -> tuple[list[tuple[Claim, Verdict]], dict[str, Any]]:
             found["interval"] = tuple(found["interval"])
         judged.append((Claim(**claim), Verdict(**found)))
     return judged, content["facts"]
+
+
+def read_all(results: Path) -> list[tuple[Claim, Verdict]]:
+    """The claims of all records below a folder of results."""
+    return [each for path in sorted(results.glob("*/told.json")) for each in read_told(path)[0]]
 
 
 def word(found: Verdict) -> str:

@@ -14,7 +14,7 @@ from intertwine_book import stories
 from intertwine_book.claim import read_told
 from intertwine_book.record import kept_folder
 
-_ROLE = re.compile(r"{fact}`(?:(\S+) |(\w+)\.)([^`:]+):?([^`]*)`")
+_ROLE = re.compile(r"{fact}`(\w+)([ .])([^`:]+):?([^`]*)`")
 _STORIES = [each.name for each in iter_modules(stories.__path__) if each.name != "told"]
 
 
@@ -39,11 +39,12 @@ def told(text: str) -> str:
     return _ROLE.sub(lambda found: _fact(*found.groups()), text)
 
 
-def _fact(story: str | None, record: str | None, name: str, form: str) -> str:
-    known = _STORIES if story else [path.parent.name for path in kept_folder().glob("*/told.json")]
-    if (source := story or str(record)) not in known:
-        raise ValueError(_expected("a story" if story else "a record", source, known))
-    if name not in (facts := _facts_of_story(source) if story else _facts_of_record(source)):
+def _fact(source: str, sign: str, name: str, form: str) -> str:
+    of_record = sign == "."
+    known = [path.parent.name for path in kept_folder().glob("*/told.json")] if of_record else _STORIES
+    if source not in known:
+        raise ValueError(_expected("a record" if of_record else "a story", source, known))
+    if name not in (facts := _facts_of_record(source) if of_record else _facts_of_story(source)):
         raise ValueError(_expected(f"a fact of {source}", name, facts))
     return format(facts[name], form)
 

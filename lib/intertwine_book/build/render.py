@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from itertools import chain
 from pathlib import Path
 
 import nbformat
@@ -16,7 +15,7 @@ import pandas as pd
 from intertwine import files
 from intertwine_book.build import beside, execute, freshness, made, status
 from intertwine_book.build.layout import Book, BookError
-from intertwine_book.claim import read_told
+from intertwine_book.claim import read_all
 from intertwine_book.claims import judge_all, load, scoreboard, summary
 from intertwine_book.results import PROFILES, RECORDED
 
@@ -159,8 +158,7 @@ def _generated(book: Book, profile: str) -> pd.DataFrame | None:
         return None
     places = [(name, book.tables(name)) for name in dict.fromkeys([profile, *RECORDED])]
     try:
-        told = [read_told(path)[0] for path in sorted(book.root.glob("data/results/*/told.json"))]
-        judged = judge_all(load(ledger), places, [*chain.from_iterable(told)])
+        judged = judge_all(load(ledger), places, read_all(book.root / "data/results"))
         pages = scoreboard(judged)
     except ValueError as error:
         raise BookError(str(error)) from error

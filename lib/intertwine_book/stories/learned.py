@@ -7,22 +7,23 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from intertwine_book.claim import read_told
 from intertwine_book.figures.style import COLOURS, new_figure
+from intertwine_book.record import kept_folder, on_record
 from intertwine_book.results import interval
 from intertwine_book.stories import (
     any_network,
-    connectivity,
     genni,
     interpretability,
     matching,
     sanity_rotations,
     shallow_relu,
     similarity_and_function,
-    stitching,
     weight_space,
     widths,
 )
 from intertwine_book.stories.told import span
+from intertwine_book.tidy import of
 
 _SINGLE: dict[str, Any] = {"ms": 3, "ls": "", "marker": "o", "alpha": 0.5, "mew": 0}
 
@@ -53,7 +54,9 @@ def facts() -> dict[str, float]:
 
 
 def _least_squares() -> pd.DataFrame:
-    return stitching.by_norm().xs("least squares", level="map").drop(14)  # no batch norm behind layer 14
+    """Mean penalty at width 64: a row a layer, columns frozen and re-estimated."""
+    rows = of(on_record("03_stitching", "closed_forms"), width=64, family="full")
+    return rows.pivot_table("penalty", "layer", "batch_norm").drop(14)  # no batch norm behind layer 14
 
 
 def rotation(axis: Axes) -> None:
@@ -103,15 +106,18 @@ def found(axis: Axes) -> None:
 
 def stitches(axis: Axes) -> None:
     """At the paper's width a permutation loses little: measured filled, printed open."""
-    found = stitching.mean()
-    printed = stitching.printed().pivot(index="layer", columns="stitch", values="penalty")
+    rows = of(on_record("03_stitching", "stitches"), dataset="cifar10", width=64, epochs=20)
+    found = rows[rows["search"] != "relaxation"].pivot_table("penalty", "layer", "family")
+    claims = {claim.id: claim for claim, _ in read_told(kept_folder() / "03_stitching/told.json")[0]}
+    ids = {"full": "full", "G_ReLU": "grelu-value", "rank 4": "rank-4", "rank 1": "rank-1-value"}
     names = {"full": ("full", "red"), "G_ReLU": ("$G_{\\mathrm{ReLU}}$", "blue")}
     names |= {"rank 4": ("rank 4", "pink"), "rank 1": ("rank 1", "grey")}
     below = -8.0  # the label below, which the next one must not touch
     for shift, (stitch, (name, colour)) in zip((0.3, 0.1, -0.1, -0.3), names.items(), strict=True):
         at, tone = np.arange(4) + shift, COLOURS[colour]
         axis.plot(at, found[stitch], "o", ms=6, color=tone)
-        axis.plot(at, printed[stitch], "o", mfc="none", mec=tone, ms=8)
+        printed = [claims[f"godfrey-figure-1-{ids[stitch]}-{layer}"].printed for layer in found.index]
+        axis.plot(at, printed, "o", mfc="none", mec=tone, ms=8)
         below = max(found[stitch].iloc[-1], below + 8)
         axis.text(3.5, below, name, va="center", color=tone)
     axis.set_xticks(range(4), [str(layer) for layer in found.index])
@@ -134,7 +140,7 @@ def norms(axis: Axes) -> None:
 
 def line(axis: Axes) -> None:
     """The line between two networks is nearly flat after matching; thin lines are pairs."""
-    found = connectivity.lines("width 64")
+    found = of(on_record("03_stitching", "lines"), width=64, batch_norm="re-estimated")
     for way, colour in (("as trained", "grey"), ("matched by activations", "blue")):
         wide = found[found["way"] == way].pivot(index="fraction", columns="pair", values="accuracy")
         axis.plot(wide, color=COLOURS[colour], lw=0.8, alpha=0.6)

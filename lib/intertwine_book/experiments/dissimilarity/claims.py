@@ -9,11 +9,10 @@ from torch import Tensor, nn
 from intertwine.data import Dataset
 from intertwine.features import activations
 from intertwine.similarity import gram
-from intertwine_book import results
 from intertwine_book.experiments.dissimilarity import by_layer, statements
 from intertwine_book.experiments.dissimilarity.blocks import COMPARED, blocks, cases
 from intertwine_book.results import Run
-from intertwine_book.stories.dissimilarity import rank_correlation
+from intertwine_book.stories.dissimilarity import group_penalties, rank_correlation
 from intertwine_book.zoo import Spec
 
 
@@ -45,7 +44,7 @@ def write(
 
     blocks(run, spec, train, test, **options)
     if asked["dataset"] == "cifar10" and asked["width"] == 64:  # the same networks were stitched
-        stitched = results.on_record("03_stitching", "figure_1")
+        stitched = group_penalties()
         run.write(table_2_with_figure_1=rank_correlation(table_2, stitched))
     run.write(
         figure_5_depth=_by_depth(figure_5),
