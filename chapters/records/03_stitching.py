@@ -910,6 +910,7 @@ def lines(dataset, way, match_images, images, test_images, **pair):
         space = find_symmetries(one, train.images[:1])
         two = match(space, one, two, inputs=inputs).model
     found = line(one, two, train, test, [0.0, 0.25, 0.5, 0.75, 1.0])
+    found = found.sort_values(["batch_norm", "fraction"])  # as on record
     return found.assign(accuracy=100 * found["accuracy"])
 
 
@@ -1036,7 +1037,8 @@ def block_junction(dataset, networks, width, seed, pair, layer, shortcut, stitch
         f, g = (network.to(device) for network in pairs[pair])
     else:
         f, g = residual(dataset, width, 1, 0.0, seed, pair)
-    return Junction(f, g, BLOCKS[layer], train, test=test, shortcut=shortcut, device=device), f, g
+    layer = BLOCKS[str(layer)]  # of a file 75 is a number
+    return Junction(f, g, layer, train, test=test, shortcut=shortcut, device=device), f, g
 
 
 # %%
