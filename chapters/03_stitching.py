@@ -77,12 +77,24 @@ images: int = 500  # training images for stitches
 
 # %% tags=["hide-input"] figure="fig-penalties"
 stitches = on_record("03_stitching", "stitches")
-wide = of(stitches, dataset="cifar10", width=64, start="closed form", batch_norm="re-estimated")
-printed = pd.DataFrame({"layer": [3, 6, 10, 14], "G_ReLU": [8.3, 7.5, 16.5, 5.8], "rank 4": [8.6, 13.6, 26.3, 15.8]})
+wide = of(
+    stitches, dataset="cifar10", width=64, start="closed form", batch_norm="re-estimated"
+)
+printed = pd.DataFrame(
+    {
+        "layer": [3, 6, 10, 14],
+        "G_ReLU": [8.3, 7.5, 16.5, 5.8],
+        "rank 4": [8.6, 13.6, 26.3, 15.8],
+    }
+)
 dots(
     wide,
     *("layer", "penalty", "family"),
-    beside={"printed, from random starts": printed.melt("layer", var_name="family", value_name="penalty")},
+    beside={
+        "printed, from random starts": printed.melt(
+            "layer", var_name="family", value_name="penalty"
+        )
+    },
     colours={"G_ReLU": style.GROUP_COLOURS["G_ReLU"], "rank 4": style.COLOURS["pink"]},
     level=0.0,
     filled="ours, four pairs of networks",
@@ -390,7 +402,9 @@ for ours, grad in zip(start, (theirs.scores.grad, theirs.log_scales.grad), stric
     assert relative_error(ours.grad, grad) < 1e-2
 
 # %% tags=["hide-input"]
-quick = replace(STITCH_RECIPES["digits" if dataset == "digits" else "fast"], epochs=stitch_epochs)
+quick = replace(
+    STITCH_RECIPES["digits" if dataset == "digits" else "fast"], epochs=stitch_epochs
+)
 theirs = stitch(f, g, kind="G_ReLU", recipe=quick, **same)
 psi = element(scores, log_scales, 0.03).detach()
 keeps = {"assignment": matched, "by hand": psi, "library": theirs.stitch}
@@ -482,7 +496,10 @@ single_curves(
     lines.assign(panel="width " + lines["width"].astype(str)),
     *("fraction", "accuracy", "way", "pair"),
     panels="panel",
-    colours={"as trained": style.COLOURS["orange"], "matched by activations": style.COLOURS["blue"]},
+    colours={
+        "as trained": style.COLOURS["orange"],
+        "matched by activations": style.COLOURS["blue"],
+    },
     xlabel="fraction of the way",
     ylabel="accuracy, %",
     xticks=[0, 0.5, 1],
@@ -507,16 +524,33 @@ single_curves(
 # Points of accuracy lost in networks of the paper's width, the mean over its four layers:
 
 # %% tags=["hide-input"]
-fits = of(on_record("03_stitching", "closed_forms"), width=64, fit=["regression", "assignment"])
-trained = of(stitches, dataset="cifar10", width=64, search=["gradient", "straight through"], optimiser="Adam")
-FAMILIES = {"full": "a full matrix", "G_ReLU": "a permutation with scalings", "rank 4": "a matrix of rank 4"}
+fits = of(
+    on_record("03_stitching", "closed_forms"), width=64, fit=["regression", "assignment"]
+)
+trained = of(
+    stitches,
+    dataset="cifar10",
+    width=64,
+    search=["gradient", "straight through"],
+    optimiser="Adam",
+)
+FAMILIES = {
+    "full": "a full matrix",
+    "G_ReLU": "a permutation with scalings",
+    "rank 4": "a matrix of rank 4",
+}
 start = {"full": "closed form", "G_ReLU": "closed form", "rank 4": "random"}
 trained = trained[trained["start"] == trained["family"].map(start)]
 table = pd.concat([fits.assign(how="fitted"), trained.assign(how="trained")])
 table = table.pivot_table("penalty", "family", ["how", "batch_norm"]).reindex([*FAMILIES])
 table.columns = [f"{how}, {norm}" for how, norm in table.columns]
 shown = table.assign(map=[*FAMILIES.values()])
-readable(shown, {name: name for name in ("map", *table)}, digits=0, title="Points lost at width 64")
+readable(
+    shown,
+    {name: name for name in ("map", *table)},
+    digits=0,
+    title="Points lost at width 64",
+)
 
 # %% [markdown]
 # Three things to remember:

@@ -92,6 +92,15 @@ def test_changed_code_computes_anew_in_an_own_folder_and_is_counted_in_the_kept_
     assert ran == 0 and back["rate"].tolist() == table["rate"].tolist()
 
 
+def test_own_rows_are_read_at_quick_and_computed_at_desk(tmp_path, notebook, monkeypatch):
+    (tmp_path / "data/results").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    run(Record.at("03_x", "desk"), notebook())
+    for scale, ran in (("quick", 0), ("desk", 3), ("quick", 0), ("desk", 0)):
+        assert run(Record.at("03_x", scale, "mine"), notebook(lr=0.25))[0] == ran
+    assert {path.name for path in tmp_path.glob("*/rates.csv")} == {"rates.csv"}
+
+
 def test_at_quick_nothing_is_computed_and_what_is_missing_is_said(tmp_path, notebook, capsys):
     run(Record(tmp_path, writes=True), notebook(), CASES[:1])
     capsys.readouterr()

@@ -11,10 +11,10 @@ import pytest
 import yaml
 
 from intertwine_book import claims, results
-from intertwine_book.claim import read_all
 from intertwine_book.claims.ledger import ERRATA, READING, claim_from
 from intertwine_book.claims.page import FAMILIES, SORTS
 from intertwine_book.figures.scoreboard import printed_and_measured, verdicts
+from intertwine_book.told import read_all
 
 ROOT = Path(__file__).parents[1]
 LEDGER = ROOT / "book/claims.yml"

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import yaml
 
-from intertwine_book.claim import read_told
 from intertwine_book.results import records
+from intertwine_book.told import read_told
 
 ROOT = Path(__file__).parents[1]
 PAPER = yaml.safe_load((ROOT / "chapters/profiles/paper.yml").read_text())

@@ -5,8 +5,9 @@ import json
 import pandas as pd
 import pytest
 
-from intertwine_book.claim import Told, read_told, word
+from intertwine_book.claim import Told, word
 from intertwine_book.record import Record
+from intertwine_book.told import read_told
 
 PLACE = {"paper": "godfrey2022", "place": "Figure 1", "link": "rec-figure-1"}
 ROWS = pd.DataFrame(

@@ -4,20 +4,19 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from intertwine import files
-from intertwine_book.claims.ledger import READING, Claim, Erratum, claim_from
+from intertwine_book.claims.ledger import READING, Claim, claim_from
 from intertwine_book.claims.rules import Verdict, judge_rows
 from intertwine_book.figures.readable import readable
 from intertwine_book.record import Record
 from intertwine_book.tidy import text
 
-Side = pd.DataFrame | float | int
+Compared = pd.DataFrame | float | int
 _ELSEWHERE = {"reproduced": "consistent", "no counterexample": "consistent"}
 _ELSEWHERE |= dict.fromkeys(("differs", "refuted"), "inconsistent")
 
@@ -55,7 +54,7 @@ class Told:
         self,
         id: str,
         statement: str,
-        rows: Side | tuple[Side, Side] | None = None,
+        rows: Compared | tuple[Compared, Compared] | None = None,
         value: str = "",
         *,
         paper: str,
@@ -161,25 +160,6 @@ class Told:
                 with files.write_whole(path) as part:
                     part.write_text(new)
         return _board(self.claims)
-
-
-def read_told(path: Path) -> tuple[list[tuple[Claim, Verdict]], dict[str, Any]]:
-    """The claims with their verdicts, before any correction, and the facts that a record wrote."""
-    content = json.loads(path.read_text())
-    judged = []
-    for entry in content["claims"]:
-        claim, found = dict(entry["claim"]), dict(entry["verdict"])
-        if claim.get("erratum"):
-            claim["erratum"] = Erratum(**claim["erratum"])
-        if found.get("interval"):
-            found["interval"] = tuple(found["interval"])
-        judged.append((Claim(**claim), Verdict(**found)))
-    return judged, content["facts"]
-
-
-def read_all(results: Path) -> list[tuple[Claim, Verdict]]:
-    """The claims of all records below a folder of results."""
-    return [each for path in sorted(results.glob("*/told.json")) for each in read_told(path)[0]]
 
 
 def word(found: Verdict) -> str:

@@ -40,7 +40,7 @@ def code_of(function: Callable[..., Any]) -> str:
     while todo:
         label, each = todo.pop(0)
         each = inspect.unwrap(each)
-        parts.append(f"{label} {syntax(inspect.getsource(each))}")
+        parts.append(f"{label} {_source(each)}")
         for name, value in _read(each):
             if name not in seen:
                 seen.add(name)
@@ -68,6 +68,14 @@ def syntax(source: str, *, decorators: bool = False) -> str:
         if ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
     return ast.unparse(tree)
+
+
+def _source(each: Any) -> str:
+    """The syntax of a function, or of the methods of a class, whose own source a notebook does not find."""
+    if not isinstance(each, type):
+        return syntax(inspect.getsource(each))
+    methods = [(name, value) for name, value in sorted(vars(each).items()) if isinstance(value, FunctionType)]
+    return "\n".join([each.__name__, *(syntax(inspect.getsource(method)) for _, method in methods)])
 
 
 def _is_here(value: Any, function: Callable[..., Any]) -> bool:

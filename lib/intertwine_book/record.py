@@ -1,6 +1,5 @@
 """Tables that are their own cache: a row is found by its case, and says which code made it, and when."""
 
-import itertools
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,13 +14,12 @@ from tqdm import tqdm
 from intertwine import files
 from intertwine_book.code_hash import code_of
 from intertwine_book.results import origin
-from intertwine_book.tidy import apart, cases_of, plain, read, text
+from intertwine_book.tidy import Case, apart, cases_of, key, plain, plan, read
 
 PROVENANCE = ["code", "uses", "day", "commit", "machine", "seconds"]
 """The last columns of each row: hash of the code, digests of networks and data, and where it was computed."""
 NOT_KEPT = "not kept"
 """What `uses` says where the networks of a row are lost."""
-Case = Mapping[str, Any]
 Compute = Callable[..., Mapping[str, Any] | Sequence[Mapping[str, Any]] | pd.DataFrame]
 
 
@@ -43,14 +41,15 @@ class Record:
             counted in what `table` prints.
         own: a folder of one's own, for rows that are to come from the present code: cases that no row of this
             code has, here or in `kept`, are computed into it, and count instead of the kept ones.
-        writes: without an own folder, whether missing cases are computed, and written to `kept`.
+        writes: whether missing cases are computed: into `own`, or else `kept`. By default into `own` alone.
     """
 
     def __init__(
-        self, kept: str | Path | None = None, own: str | Path | None = None, *, writes: bool = False
+        self, kept: str | Path | None = None, own: str | Path | None = None, *, writes: bool | None = None
     ) -> None:
         self.kept, self.own = (Path(place) if place else None for place in (kept, own))
-        self.folder = self.own or (self.kept if writes else None)
+        allowed = self.own is not None if writes is None else writes
+        self.folder = (self.own or self.kept) if allowed else None
         self._used: list[str] = []
         self._tables: dict[str, tuple[Compute, list[str], str]] = {}
 
@@ -79,7 +78,7 @@ class Record:
             ValueError: before any work, for cases with other columns than the first, a column that is in
                 both, or a value that is neither number nor word.
         """
-        wanted = _plan(cases, product)
+        wanted = plan(cases, product, PROVENANCE)
 
         def decorate(compute: Compute) -> pd.DataFrame:
             name, keys, code = compute.__name__, [*wanted[0]] if wanted else [], code_of(compute)
@@ -141,7 +140,7 @@ class Record:
         for row in rows.drop_duplicates(keys).head(cases)[keys].to_dict("records"):
             case = {key: plain(value) for key, value in row.items()}
             again = self._rows(name, case)
-            known = rows[[at == _at(case, keys) for at in cases_of(rows, keys)]].reset_index(drop=True)
+            known = rows[[at == key(case, keys) for at in cases_of(rows, keys)]].reset_index(drop=True)
             values = [column for column in again if column not in (*keys, *PROVENANCE)]
             far = apart(known[values], again[values], within)
             if far <= 1:
@@ -174,7 +173,7 @@ class Record:
             )
         usable = rows[rows["code"] == code] if len(rows) and self.own else rows
         known = set(cases_of(usable, keys)) if len(usable) else set()
-        return [case for case in wanted if _at(case, keys) not in known]
+        return [case for case in wanted if key(case, keys) not in known]
 
     def _write(self, name: str, new: pd.DataFrame) -> None:
         """Write rows into the table's file, in the place of those of the same cases."""
@@ -217,28 +216,6 @@ def kept_folder() -> Path:
     here, package = Path.cwd(), Path(__file__).parent
     places = [*(at / "data/results" for at in (here, *here.parents)), package / "recorded"]
     return next((place for place in places if place.is_dir()), package.parents[1] / "data/results")
-
-
-def _plan(cases: Sequence[Case], product: Mapping[str, Iterable[Any]]) -> list[Case]:
-    """All cases, each once; a ValueError where one has a column or a value that a table cannot hold."""
-    keys = [*cases[0]] if cases else []
-    if ragged := [case for case in cases if {*case} != {*keys}]:
-        raise ValueError(f"Expected the columns {', '.join(keys)} in each case, was given {dict(ragged[0])}.")
-    if twice := sorted({*keys} & {*product}):
-        raise ValueError(f"Expected each column once, '{twice[0]}' is in the cases and in the product.")
-    places = itertools.product(*product.values())
-    plan = [{**case, **dict(zip(product, at, strict=True))} for at in places for case in cases]
-    for name, value in (item for case in plan for item in case.items()):
-        if name in PROVENANCE or not isinstance(value, str | int | float | bool | None):
-            raise ValueError(
-                f"Expected numbers and words as values of a case, was given {name} = {value!r}: give the "
-                f"value a name, and look it up in the function."
-            )
-    return [*{_at(case, [*case]): case for case in plan}.values()]
-
-
-def _at(case: Case, keys: Sequence[str]) -> tuple[str, ...]:
-    return tuple(text(case[key]) for key in keys)
 
 
 @cache

@@ -1,6 +1,7 @@
-"""Tidy tables: read from files, found by the values of their columns, compared."""
+"""Tidy tables: planned, read from files, found by the values of their columns, compared."""
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,43 @@ import pandas as pd
 EXACTLY: dict[str, Any] = {}
 if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1):
     EXACTLY["float_precision"] = "round_trip"
+
+
+Case = Mapping[str, Any]
+
+
+def plan(
+    cases: Sequence[Case], product: Mapping[str, Iterable[Any]], reserved: Sequence[str] = ()
+) -> list[Case]:
+    """Every combination of some cases and of the values of a product, each once.
+
+    Example:
+        >>> plan([{"kind": "full"}, {"kind": "rank 4"}], {"width": [16, 64]})[1]
+        {'kind': 'rank 4', 'width': 16}
+
+    Raises:
+        ValueError: cases have other columns than the first, a column is in both or has a reserved name, or a
+            value is neither number nor word.
+    """
+    keys = [*cases[0]] if cases else []
+    if ragged := [case for case in cases if {*case} != {*keys}]:
+        raise ValueError(f"Expected the columns {', '.join(keys)} in each case, was given {dict(ragged[0])}.")
+    if twice := sorted({*keys} & {*product}):
+        raise ValueError(f"Expected each column once, '{twice[0]}' is in the cases and in the product.")
+    places = itertools.product(*product.values())
+    found = [{**case, **dict(zip(product, at, strict=True))} for at in places for case in cases]
+    for name, value in (item for case in found for item in case.items()):
+        if name in reserved or not isinstance(value, str | int | float | bool | None):
+            raise ValueError(
+                f"Expected numbers and words as values of a case, was given {name} = {value!r}: give the "
+                f"value a name, and look it up in the function."
+            )
+    return [*{key(case, [*case]): case for case in found}.values()]
+
+
+def key(case: Case, keys: Sequence[str]) -> tuple[str, ...]:
+    """A case as text, in the order of these columns."""
+    return tuple(text(case[key]) for key in keys)
 
 
 def read(path: Path) -> pd.DataFrame:

@@ -11,8 +11,8 @@ from pkgutil import iter_modules
 from typing import Any
 
 from intertwine_book import stories
-from intertwine_book.claim import read_told
 from intertwine_book.record import kept_folder
+from intertwine_book.told import read_told
 
 _ROLE = re.compile(r"{fact}`(\w+)([ .])([^`:]+):?([^`]*)`")
 _STORIES = [each.name for each in iter_modules(stories.__path__) if each.name != "told"]

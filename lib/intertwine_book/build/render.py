@@ -15,9 +15,9 @@ import pandas as pd
 from intertwine import files
 from intertwine_book.build import beside, execute, freshness, made, status
 from intertwine_book.build.layout import Book, BookError
-from intertwine_book.claim import read_all
 from intertwine_book.claims import judge_all, load, scoreboard, summary
 from intertwine_book.results import PROFILES, RECORDED
+from intertwine_book.told import read_all
 
 _PERCENT = re.compile(r"(reading sources|writing output)\.*\s*\[\s*(\d+)%\]")
 

@@ -33,7 +33,7 @@ def judge_all(
     difference*) rest on their interval, and are no discoveries.
 
     The places, and the errors, are those of `judge`; `told` are claims that a record has judged by its rows
-    (`claim.read_told`).
+    (`told.read_told`).
     """
     places = list(places)
     judged = [*((claim, _judged(claim, places)) for claim in claims), *told]

@@ -7,7 +7,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from intertwine_book.claim import read_told
 from intertwine_book.figures.style import COLOURS, new_figure
 from intertwine_book.record import kept_folder, on_record
 from intertwine_book.results import interval
@@ -24,6 +23,7 @@ from intertwine_book.stories import (
 )
 from intertwine_book.stories.told import span
 from intertwine_book.tidy import of
+from intertwine_book.told import read_told
 
 _SINGLE: dict[str, Any] = {"ms": 3, "ls": "", "marker": "o", "alpha": 0.5, "mew": 0}
 

@@ -1,0 +1,27 @@
+"""What records wrote for other pages: claims with their verdicts, and facts."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from intertwine_book.claims.ledger import Claim, Erratum
+from intertwine_book.claims.rules import Verdict
+
+
+def read_told(path: Path) -> tuple[list[tuple[Claim, Verdict]], dict[str, Any]]:
+    """The claims with their verdicts, before any correction, and the facts that a record wrote."""
+    content = json.loads(path.read_text())
+    judged = []
+    for entry in content["claims"]:
+        claim, found = dict(entry["claim"]), dict(entry["verdict"])
+        if claim.get("erratum"):
+            claim["erratum"] = Erratum(**claim["erratum"])
+        if found.get("interval"):
+            found["interval"] = tuple(found["interval"])
+        judged.append((Claim(**claim), Verdict(**found)))
+    return judged, content["facts"]
+
+
+def read_all(results: Path) -> list[tuple[Claim, Verdict]]:
+    """The claims of all records below a folder of results."""
+    return [each for path in sorted(results.glob("*/told.json")) for each in read_told(path)[0]]
