@@ -191,7 +191,8 @@ few = whole[torch.randperm(len(whole), generator=draw)[:images]]
 
 # %%
 layer = "relu2"
-X, Y = (rows(activations(n, [layer], few.images)[layer]).cpu() for n in (f, g))
+found = [activations(n, [layer], few.images)[layer] for n in (f, g)]
+X, Y = (rows(each).cpu() for each in found)
 A = torch.cat([X, torch.ones(len(X), 1)], 1).double()  # a bias
 solution = torch.linalg.lstsq(A, Y.double()).solution.float()
 psi = nn.Conv2d(X.shape[1], Y.shape[1], kernel_size=1).to(device)
@@ -477,8 +478,8 @@ space = find_symmetries(f, test.images[:1])
 near = match(space, f, g, inputs=few.images).model
 for name, end in {"as trained": g, "matched": near}.items():
     halfway = deepcopy(f)
-    pairs = zip(halfway.parameters(), f.parameters(), end.parameters(), strict=True)
-    for middle, one, two in pairs:
+    ends = f.parameters(), end.parameters()
+    for middle, one, two in zip(halfway.parameters(), *ends, strict=True):
         middle.data = (one.data + two.data) / 2
     found = reestimated(halfway, few.images)
     print(f"{name}: {evaluate(found, test.images, test.labels):.1%}")
@@ -718,13 +719,13 @@ for how in ({}, {"recipe": STITCH_RECIPES["digits"]}):
 # :::{exercise}
 # :label: ex-affine-normal
 # Let $\psi$ be the affine least-squares map from $a$ to $b$.
-# Show that $\psi\circ B$ with an invertible matrix $B$ is fitted to $B^{-1}a$.
+# Show that $\psi\circ C$ with an invertible matrix $C$ is fitted to $C^{-1}a$.
 # What does a full stitch therefore say about the basis in which a layer is written?
 # :::
 #
 # ::::{solution} ex-affine-normal
 # :class: dropdown
-# The sets $\{\psi a\}$ and $\{(\psi B)(B^{-1}a)\}$ of predictions are equal, so their minimisers are.
+# The sets $\{\psi a\}$ and $\{(\psi C)(C^{-1}a)\}$ of predictions are equal, so their minimisers are.
 # A full stitch says nothing about the basis; a permutation with scalings does.
 # ::::
 #
@@ -741,7 +742,7 @@ for how in ({}, {"recipe": STITCH_RECIPES["digits"]}):
 # ::::
 
 
-# %% figure="fig-ex-cosines"
+# %% tags=["hide-input"] figure="fig-ex-cosines"
 def matched_cosines(one, two, layer):
     seen = (activations(n, [layer], test.images)[layer] for n in (one, two))
     A, B = (normalize(rows(each).cpu(), dim=0) for each in seen)

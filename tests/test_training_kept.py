@@ -137,4 +137,5 @@ def test_desk_asks_for_the_networks_that_are_kept(chapter):
     book = find_book()
     desk, (arguments, recipe, seeds) = book.overrides("desk")[chapter], WANTED[0]
     assert (desk["width"], desk["epochs"], desk["dataset"]) == (arguments["width"], recipe.epochs, "cifar10")
-    assert range(desk["seed"], desk["seed"] + 2 * desk["pairs"]) == seeds
+    if "pairs" in desk:  # a chapter whose record has them trains no others
+        assert range(desk["seed"], desk["seed"] + 2 * desk["pairs"]) == seeds

@@ -9,7 +9,7 @@ from intertwine.stitching import Junction, stitch_at
 from intertwine_book.experiments.matching.directions import variance_restored
 from intertwine_book.experiments.matching.networks import cuts
 from intertwine_book.experiments.rows import Row
-from intertwine_book.experiments.stitching.stitches import Pairs
+from intertwine_book.experiments.stitches import Pairs
 from intertwine_book.results import Run
 
 SHARED = (
