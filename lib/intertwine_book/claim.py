@@ -135,7 +135,7 @@ class Told:
         self.checks.append(sentence)
 
     def say(self, **facts: Any) -> None:
-        """Give numbers and words names, by which every page reads them: ``{fact}`03_x.lost:.1f` ``."""
+        """Give numbers and words names, by which pages read them: the role `fact` with `03_x.lost:.1f`."""
         if twice := sorted(self.facts.keys() & facts.keys()):
             raise ValueError(f"Expected each fact once, was given '{twice[0]}' twice: rename one.")
         for name, fact in facts.items():

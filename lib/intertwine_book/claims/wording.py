@@ -11,7 +11,7 @@ _NAMES = {  # of the papers, as the bibliography cites them
     "lengyel2020": "Lengyel et al. 2020",
     "swap-and-scale-2022": "Fowler 2022",
 }
-_ROLES = {"sec": "ref", "fig": "ref", "eq": "eq"}  # by a label's prefix; any other names a theorem
+_ROLES = {"sec": "ref", "fig": "ref", "rec": "ref", "eq": "eq"}  # by a label's prefix; others are theorems
 
 
 def paper_name(claim: Claim) -> str:
