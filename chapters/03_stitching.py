@@ -32,7 +32,7 @@
 #
 # **A permutation of the channels with positive scalings nearly suffices in wide networks**:
 # it loses {fact}`03_stitching.equal_group_low:.0f` to {fact}`03_stitching.equal_group_high:.0f` points of accuracy,
-# less than a matrix of rank 4 that starts as well ({numref}`fig-penalties`).
+# less than a matrix of rank 4 from an equally good start ({numref}`fig-penalties`).
 # Without a map more than {fact}`03_stitching.none_low:.0f` points are lost.
 
 # %% tags=["hide-input"]
@@ -368,7 +368,7 @@ matrix_slider(softer, temperatures, label="temperature", name="sinkhorn")
 def element(scores, log_scales, temperature):
     """A permutation with scalings, and the gradient of Sinkhorn's matrix."""
     hard = torch.zeros_like(scores)
-    # row i of the assignment goes to column columns[i]
+    # the assignment is a pair of lists: rows, and the column of each
     hard[linear_sum_assignment(scores.detach().cpu(), maximize=True)] = 1
     soft = sinkhorn(scores, temperature, sweeps=20)
     P = hard + soft - soft.detach()  # its value is hard, its gradient soft

@@ -342,7 +342,8 @@ def stitches(**case):
     made = stitch_at(joined, **options(**case), seed=place["seed"] + place["pair"])
     row = judged(joined, made, f, g)
     tested = made.history.get("test_accuracy", pd.Series(dtype=float))[1:].max()
-    best = row["penalty"] + row["accuracy"] - 100 * tested  # of the epochs, not of the start
+    # of the epochs, not of the start
+    best = row["penalty"] + row["accuracy"] - 100 * tested
     return row | {"best_test_penalty": best, "epoch": made.epoch}
 
 
@@ -366,6 +367,22 @@ dots(
     xlabel="layer, as the paper counts",
     ylabel="penalty, points",
 )
+
+# %% [markdown]
+# :::{figure} #fig-rec-figure-1
+# ---
+# alt: >-
+#   Stitching penalty in points at the layers 3, 6, 10 and 14 for full maps, ranks 4, 2 and 1, G_ReLU and the
+#   relaxation: filled marks at width 64, rings for the printed values, squares with intervals at width 16.
+# ---
+# In networks as wide as the paper's, a permutation with scalings loses {fact}`03_stitching.group_low:.0f` to
+# {fact}`03_stitching.group_high:.0f` points by our search (blue), and by the paper's relaxation about as much as
+# printed from layer 6 on (light blue).
+# Filled: width 64, means of {fact}`03_stitching.wide_pairs:.0f` pairs, batch norm frozen but for the relaxation;
+# small dots: pairs.
+# Rings: printed.
+# Squares: width 16, with 95 % intervals.
+# :::
 
 # %% tags=["hide-input"]
 conditions = {"printed": in_figure, "width 64": ours, "width 16": ours_narrow}
@@ -529,6 +546,21 @@ for family in GROUP_FIRST:
     figure.axes[0].plot(LAYERS, printed[family], "o", **here)
     figure.axes[0].plot([LAST + 0.7] * len(own), own, "x", mew=1.8, **here)
 figure
+
+# %% [markdown]
+# :::{figure} #fig-rec-equal
+# ---
+# alt: >-
+#   Three panels of stitching penalty in points against the layer: random starts and closed forms at width 64, and
+#   closed forms on digits; a line for rank 4 and one for the group in each, in the first also for ranks 2 and 1, far
+#   above, with rings for printed values.
+# ---
+# From closed forms the group loses less than rank 4 at width 64, and more at layers 3 and 6 on digits; from random
+# starts the paper's relaxation loses less at layers 6 and 14.
+# Trained by the task, batch norm re-estimated.
+# Thin lines: pairs; thick: means; rings: printed.
+# Crosses, beside layer 14: by the authors' recipes, in as many steps as theirs.
+# :::
 
 # %% [markdown]
 # At layer 14 optimiser and rate decide what the relaxation loses; the size of batches matters little:
@@ -774,6 +806,21 @@ single_curves(
     ylabel="penalty, points",
 )
 
+# %% [markdown]
+# :::{figure} #fig-rec-norm
+# ---
+# alt: >-
+#   Six panels, widths 16, 32 and 64, frozen and re-estimated batch norm, of the penalty in points against the layer
+#   for full maps, ranks 4, 2 and 1, and the group.
+# ---
+# Fitted to activations, the assignment loses less than a regression of rank 4, but at layer 3 of width 16; with
+# batch norm re-estimated it and least squares lose the more, the narrower the networks are.
+# One recipe of 24 epochs on CIFAR-10.
+# Thin lines: {fact}`03_stitching.fitted_pairs:.0f` pairs of width 64,
+# {fact}`03_stitching.fitted_pairs_half:.0f` of width 32, {fact}`03_stitching.fitted_pairs_narrow:.0f` of width 16;
+# thick: means.
+# :::
+
 # %% tags=["hide-input"]
 alike = of(closed_forms, width=WIDEST, fit="regression of channels alike")
 chance = of(closed_forms, width=WIDEST, fit="none")
@@ -926,6 +973,21 @@ single_curves(
     xticks=[0, 0.5, 1],
 )
 
+# %% [markdown]
+# :::{figure} #fig-rec-barriers
+# ---
+# alt: >-
+#   Three panels of accuracy against the fraction of the way between two networks, of width 16, 32 and 64, with lines
+#   for networks as trained, matched by weights and matched by activations.
+#   As trained the lines have a deep valley; matched they are nearly flat, more so the wider the networks are.
+# ---
+# Matching by activations raises accuracy halfway between two networks of width 64 from
+# {fact}`03_stitching.worst_trained:.0f` to {fact}`03_stitching.worst_matched:.0f` %.
+# CIFAR-10, {fact}`03_stitching.line_epochs:.0f` epochs, {fact}`03_stitching.line_images:,.0f` test images, batch
+# norm re-estimated; thin lines: pairs, thick: means.
+# At widths 32 and 64 the lines of both ways of matching lie on each other.
+# :::
+
 # %% tags=["hide-input"]
 deep = barriers(lines, ["width", "pair", "way", "batch_norm"])
 by = ["batch_norm", "width"]
@@ -1068,6 +1130,21 @@ dots(
     xlabel="layer, as the paper counts",
     ylabel="penalty, points",
 )
+
+# %% [markdown]
+# :::{figure} #fig-rec-figure-6
+# ---
+# alt: >-
+#   Two panels of the penalty in points, at three ends of residual blocks and at three layers inside, for full maps
+#   and the group, with single pairs as dots, three printed values as rings and means with frozen batch norm as
+#   squares.
+# ---
+# At two of three ends of residual blocks a full map loses a few points, a permutation with scalings five and seven
+# times as many.
+# Closed forms in {fact}`03_stitching.block_pairs:.0f` pairs of published ResNet-20 on CIFAR-10; dots: pairs, with
+# means and 95 % intervals, batch norm re-estimated (filled) or frozen (squares); rings: printed.
+# Inside a block the shortcut is passed on.
+# :::
 
 # %% tags=["hide-input"]
 conditions = {norm: of(blocks, batch_norm=norm) for norm in NORMS}

@@ -33,6 +33,7 @@ class Record:
         ... def squares(side):
         ...     return {"area": side**2}
         squares: 0 rows; 3 of 3 cases are missing
+        squares: 3 cases computed
         >>> squares["area"].tolist()
         [1, 4, 9]
 
@@ -91,6 +92,8 @@ class Record:
                 for case in tqdm(todo, name, unit="case", file=stream, ascii=True, disable=not log):
                     if self._missing(name, [case]):  # or another process was faster
                         self._write(name, self._rows(name, case))
+            if todo:
+                print(f"{name}: {len(todo)} cases computed")
             table = self.read(name).drop(columns=PROVENANCE, errors="ignore")
             table.attrs["table"] = name  # claims about some of its rows link to it
             return table
