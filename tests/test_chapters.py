@@ -11,6 +11,7 @@ from collections import Counter
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType
 
 import jupytext
@@ -26,7 +27,22 @@ from intertwine_book.build.layout import Book
 from intertwine_book.build.parameters import check, declared, parameters_cell
 from intertwine_book.told import read_all
 
-BOOK = Book(Path(__file__).parent.parent)
+ROOT = Path(__file__).parent.parent
+EXAMPLE = "08_squares"  # of CONTRIBUTING: what holds for a chapter holds for it
+
+
+def book_with_the_example(root: Path) -> Book:
+    """The book's chapters, and the one that CONTRIBUTING shows."""
+    shutil.copytree(ROOT / "chapters", root / "chapters")
+    for name in ("_config.yml", "requirements.lock", "book", "data"):
+        (root / name).symlink_to(ROOT / name)
+    text = (ROOT / "CONTRIBUTING.md").read_text().partition("### A new chapter")[2]
+    (root / f"chapters/{EXAMPLE}.py").write_text(re.search(r"```python\n(.*?)```", text, re.DOTALL)[1])
+    return Book(root)
+
+
+PLACE = TemporaryDirectory()
+BOOK = book_with_the_example(Path(PLACE.name))
 CHAPTERS = pytest.mark.parametrize("chapter", BOOK.chapters)
 RECORDED = [name for name in BOOK.chapters if f"records/{name}" in BOOK.records]  # whose evidence has a page
 RECORDS = pytest.mark.parametrize("record", BOOK.records)
@@ -172,16 +188,6 @@ def test_what_a_record_tells_is_what_its_rows_say(record, tmp_path, monkeypatch)
         config=execute.sockets(str(tmp_path)),
     )
     assert json.loads(path.read_text()) == before
-
-
-def test_the_example_of_a_new_chapter_keeps_to_the_rules():
-    text = (BOOK.root / "CONTRIBUTING.md").read_text().partition("### A new chapter")[2]
-    example = re.search(r"```python\n(.*?)```", text, re.DOTALL)[1]
-    node = jupytext.reads(example, fmt="py:percent")
-    assert node.metadata["kernelspec"]["name"] == "python3"
-    check_code([cell for cell in node.cells if cell.cell_type == "code"])
-    assert {"seed", "device"} <= set(declared(parameters_cell(node).source))
-    assert "{{ this_run }}" in node.cells[0].source and max(map(len, example.splitlines())) <= 120
 
 
 def assert_no_undefined_names(source: str) -> None:
