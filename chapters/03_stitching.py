@@ -30,52 +30,20 @@
 # Now put a linear map of channels between them.
 # *How simple may that map be?*
 #
-# **A permutation of the channels with positive scalings nearly suffices in wide networks**:
-# it loses {fact}`03_stitching.equal_group_low:.0f` to {fact}`03_stitching.equal_group_high:.0f` points of accuracy,
-# less than a matrix of rank 4 from an equally good start ({numref}`fig-penalties`).
+# **A permutation of the channels with positive scalings nearly suffices in wide networks** ({numref}`fig-penalties`):
+# on CIFAR-10 it loses {fact}`03_stitching.equal_group_low:.0f` to {fact}`03_stitching.equal_group_high:.0f` points of
+# accuracy, and a full matrix at most {fact}`03_stitching.full_high:.0f`.
 # Without a map more than {fact}`03_stitching.none_low:.0f` points are lost.
 
-# %% tags=["hide-input"]
-from copy import deepcopy
-from dataclasses import replace
-
+# %% tags=["hide-input"] figure="fig-penalties"
 import pandas as pd
-import torch
-from scipy.optimize import linear_sum_assignment
-from torch import nn
-from torch.nn.functional import cross_entropy, normalize
 
-from intertwine import devices
-from intertwine.alignment import Statistics
-from intertwine.features import activations, rows
-from intertwine.stitching import KINDS, STITCH_RECIPES, split, stitch
-from intertwine.stitching.batch_norm import reestimate
-from intertwine.training import evaluate
-from intertwine.weightspace import find_symmetries, match, relative_error
-from intertwine_book import data, models, zoo
-from intertwine_book.figures import stitching as drawings
 from intertwine_book.figures import style
-from intertwine_book.figures.curves import mean_curves, single_curves
 from intertwine_book.figures.dots import dots
-from intertwine_book.figures.matrix_slider import matrix_slider
-from intertwine_book.figures.readable import readable
 from intertwine_book.record import on_record
 from intertwine_book.tidy import of
 
 style.use_style()
-
-# %% tags=["parameters"]
-from typing import Literal
-
-dataset: Literal["digits", "cifar10"] = "digits"
-device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
-seed: int = 0  # of all that is random
-width: int = 16  # channels of the first convolution
-epochs: int = 8  # of the networks' training
-stitch_epochs: int = 12  # of a stitch's training
-images: int = 500  # training images for stitches
-
-# %% tags=["hide-input"] figure="fig-penalties"
 stitches = on_record("03_stitching", "stitches")
 wide = of(
     stitches, dataset="cifar10", width=64, start="closed form", batch_norm="re-estimated"
@@ -97,6 +65,7 @@ dots(
     },
     colours={"G_ReLU": style.GROUP_COLOURS["G_ReLU"], "rank 4": style.COLOURS["pink"]},
     level=0.0,
+    height=2.6,
     filled="ours, four pairs of networks",
     xlabel="layer, as the paper counts",
     ylabel="accuracy lost, points",
@@ -111,7 +80,8 @@ dots(
 # ---
 # In networks as wide as the paper's, a permutation with positive scalings (blue) loses less than a matrix of rank 4
 # (pink), at each layer of each pair.
-# Both start from maps that are fitted to activations, and are then trained by the task, with batch norm re-estimated.
+# Both are fitted to activations and then trained by the task, with batch norm re-estimated.
+# Small dots: pairs; rings: values that the paper prints, whose maps start at random.
 # :::
 
 # %% [markdown]
@@ -122,7 +92,7 @@ dots(
 # $b_1 = 2a_2$ and $b_2 = \frac12 a_1$.
 # Its back answers "cat" if $b_1 > b_2$, and "dog" otherwise.
 #
-# | image | $a$ | $b$ | its back says of $b$ | of $a$ | of $(a_2, a_1)$ | of $(2a_2, \frac12a_1)$ |
+# | image | $a$ | $b$ | its back says of $b$ | of $a$, unmapped | of $(a_2, a_1)$ | of $(2a_2, \frac12a_1)$ |
 # |---|---|---|---|---|---|---|
 # | 1 | (2, 0) | (0, 1) | dog | cat ✗ | dog | dog |
 # | 2 | (0, 3) | (6, 0) | cat | dog ✗ | cat | cat |
@@ -137,6 +107,39 @@ dots(
 #
 # {numref}`fig-stitch-diagram` shows what is cut and what is joined.
 # Both networks are frozen; only the map between them is fitted.
+
+# %% tags=["hide-input"]
+from copy import deepcopy
+from dataclasses import replace
+
+# %% tags=["parameters"]
+from typing import Literal
+
+import torch
+from scipy.optimize import linear_sum_assignment
+from torch import nn
+from torch.nn.functional import cross_entropy, normalize
+
+from intertwine import devices
+from intertwine.alignment import Statistics
+from intertwine.features import activations, rows
+from intertwine.stitching import KINDS, STITCH_RECIPES, split, stitch
+from intertwine.stitching.batch_norm import reestimate
+from intertwine.training import evaluate
+from intertwine.weightspace import find_symmetries, match, relative_error
+from intertwine_book import data, models, zoo
+from intertwine_book.figures import stitching as drawings
+from intertwine_book.figures.curves import mean_curves, single_curves
+from intertwine_book.figures.matrix_slider import matrix_slider
+from intertwine_book.figures.readable import readable
+
+dataset: Literal["digits", "cifar10"] = "digits"
+device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
+seed: int = 0  # of all that is random
+width: int = 16  # channels of the first convolution
+epochs: int = 8  # of the networks' training
+stitch_epochs: int = 12  # of a stitch's training
+images: int = 500  # training images for stitches
 
 # %% tags=["hide-input"] figure="fig-stitch-diagram"
 drawings.stitch_diagram()
@@ -186,7 +189,7 @@ draw = torch.Generator().manual_seed(seed)
 few = whole[torch.randperm(len(whole), generator=draw)[:images]]
 
 # %% [markdown]
-# The simplest good map is a linear regression.
+# The easiest map to fit is a linear regression.
 # Predict the channels $b$ of $\tilde f$ from the channels $a$ of $f$, with every pixel of every image as a row:
 
 # %%
@@ -246,9 +249,9 @@ drawings.map_pictures({k: each.weight.flatten(1) for k, each in maps.items()})
 # By {eq}`eq-layers` $\tilde f_{>l} = f_{>l}\circ\varphi_\sigma(A_l)^{-1}$.
 # :::
 #
-# The table above is this theorem for two channels.
-# It is also a test of a stitching method: move a network by a known $A$, and see whether the method finds it.
-# In the record it does, up to rounding, at each of three layers.
+# For ReLU, $\varphi_\sigma(A) = A$, and the table above is this theorem for two channels.
+# The theorem also gives a test: move a network by a known $A$, and see whether a method finds it.
+# The library's search of the group does, up to rounding, at each of three layers ({ref}`rec-theorem-4-2`).
 # A channel that is never active may be sent anywhere, so $A$ itself is determined only on the active ones.
 #
 # (sec-smallest)=
@@ -310,9 +313,9 @@ drawings.matched_channels(test.images[0, 0], *seen, best)
 #
 # **By a loss.**
 # Similar activations need not be what the back uses.
-# The loss of the stitched network tells, but a permutation has no derivative.
-# *Doubly stochastic* matrices have one: nonnegative, with rows and columns that sum to 1.
-# They form a convex set, Birkhoff's polytope, whose corners are the permutations.
+# The loss of the stitched network tells, but permutations are discrete.
+# Relax them to *doubly stochastic* matrices, which are nonnegative and whose rows and columns sum to 1.
+# These form a convex set, Birkhoff's polytope, whose corners are the permutations.
 # Sinkhorn's algorithm makes any matrix of scores doubly stochastic: take exponentials,
 # then divide rows and columns by their sums in turn, many times.
 
@@ -330,7 +333,7 @@ def sinkhorn(scores, temperature, sweeps=200):
 # %% [markdown]
 # The *temperature* decides how near to a corner one comes.
 # {numref}`fig-sinkhorn` takes the cosines of eight matched pairs of channels as scores.
-# *Move the slider to the right: what becomes of the grey cells?*
+# *Move the slider to the right: what becomes of the pale cells?*
 
 # %% tags=["hide-input"] figure="fig-sinkhorn"
 temperatures = (1.0, 0.3, 0.1, 0.05, 0.03, 0.02, 0.01, 0.005, 0.002)
@@ -343,9 +346,9 @@ matrix_slider(softer, temperatures, label="temperature", name="sinkhorn")
 # ---
 # alt: >-
 #   A slider for the temperature, and a square of eight by eight cells:
-#   grey at first, with eight dark cells in the end, one in each row and column.
+#   pale at first, with eight full cells in the end, one in each row and column.
 # ---
-# The colder, the nearer to a permutation: grey cells become one dark cell in each row and column.
+# The colder, the nearer to a permutation: of the pale cells one in each row and column becomes full.
 # Sinkhorn's matrix of eight channels of $f$ (rows) and of $\tilde f$ (columns); rows and columns sum to 1.
 # Outlined: the best permutation.
 # :::
@@ -376,7 +379,7 @@ def element(scores, log_scales, temperature):
 
 
 # %% [markdown]
-# Scores start at the cosines and scales, by their logarithms, at {eq}`eq-assignment`;
+# The scores start at the cosines; the scales, kept as logarithms, start at {eq}`eq-assignment`;
 # the temperature falls from 0.3 to 0.03.
 # Here are a hundred steps:
 
@@ -454,7 +457,7 @@ assert torch.equal(ours(few.images), theirs(few.images))
 
 # %% [markdown]
 # *Compare fitted maps of two papers only if you know what each did with batch norm.*
-# A map that is trained by the task learns the size by itself, and loses little either way.
+# {doc}`03b_matching` measures how much of a fit's loss is size.
 #
 # (sec-connected)=
 # ## Are two trained networks one, up to symmetry?
@@ -488,8 +491,8 @@ for name, end in {"as trained": g, "matched": near}.items():
 # **In wide networks the symmetry that matching finds nearly joins the two**: the barrier falls from
 # {fact}`03_stitching.barrier_trained:.0f` to {fact}`03_stitching.barrier_matched:.0f` points
 # ({numref}`fig-connectivity`).
-# The narrower the networks, the more is left, in each pair; a better search may leave less.
-# So two trained networks are not one network up to symmetry, but wide ones nearly lie in one valley.
+# The narrower the networks, the more is left, in each pair.
+# So the symmetry that was found does not make them equal; whether a better search would is open.
 
 # %% tags=["hide-input"] figure="fig-connectivity"
 lines = of(on_record("03_stitching", "lines"), batch_norm="re-estimated", width=[16, 64])
@@ -514,34 +517,27 @@ single_curves(
 #   As trained the lines have a deep valley; matched they are nearly flat, more so at width 64.
 # ---
 # Matched, two wide networks are joined by a line of good networks; as trained they are not.
-# Accuracy on the line between the weights of two Myrtle CNNs (CIFAR-10); thin lines are pairs, thick ones means.
+# Accuracy at five points of the line between the weights of two Myrtle CNNs (CIFAR-10); thin: pairs, thick: means.
 # :::
 
 # %% [markdown]
 # (sec-protocols)=
 # ## What do the papers' networks lose?
 #
-# It depends on three things: the family of maps, how the map is found, and what is done with batch norm.
-# Points of accuracy lost in networks of the paper's width, the mean over its four layers:
+# It depends on the family of maps, on how the map is found, and on what is done with batch norm.
+# Points of accuracy lost at the paper's width, the mean over its four layers; trained maps start at the fitted ones
+# (–: not recorded):
 
 # %% tags=["hide-input"]
 fits = of(
     on_record("03_stitching", "closed_forms"), width=64, fit=["regression", "assignment"]
 )
-trained = of(
-    stitches,
-    dataset="cifar10",
-    width=64,
-    search=["gradient", "straight through"],
-    optimiser="Adam",
-)
+trained = of(stitches, dataset="cifar10", width=64, start="closed form")
 FAMILIES = {
     "full": "a full matrix",
     "G_ReLU": "a permutation with scalings",
     "rank 4": "a matrix of rank 4",
 }
-start = {"full": "closed form", "G_ReLU": "closed form", "rank 4": "random"}
-trained = trained[trained["start"] == trained["family"].map(start)]
 table = pd.concat([fits.assign(how="fitted"), trained.assign(how="trained")])
 table = table.pivot_table("penalty", "family", ["how", "batch_norm"]).reindex([*FAMILIES])
 table.columns = [f"{how}, {norm}" for how, norm in table.columns]
@@ -554,19 +550,22 @@ readable(
 )
 
 # %% [markdown]
-# Three things to remember:
+# Four things to remember:
 #
-# - *Training for the task restores what a fit had lost.*
-#   The columns of fitted maps differ far more from each other than those of trained ones.
-# - *From equal starts the group beats rank 4*, which has a bias and at least eight times as many numbers.
-#   From random starts, each by its own recipe, the paper's relaxation beats rank 4 at most layers.
-# - *The recipe decides more than the family.*
-#   By its authors' plain SGD the relaxation loses about what is printed; by Adam at the same rate it loses
-#   {fact}`03_stitching.adam_32:.0f` points after the last ReLU.
+# - *Training makes up for a bad fit.*
+#   A matrix of rank 4 that is only fitted ruins the network; trained from there it does not.
+# - *Re-estimated batch norm helps fitted maps most*: it gives back the size that a fit had lost.
+# - *Trained from their fits, the group beats rank 4*, which has a bias and at least eight times as many numbers.
+#   From random starts, each by its own recipe, the paper's relaxation beats rank 4 at the three later ReLUs.
+# - *A bad recipe can cost more than the choice of family.*
+#   Trained by plain SGD, as its authors did, the relaxation loses about as much as the paper prints.
+#   With Adam and all else equal it loses {fact}`03_stitching.adam_32:.0f` points after the last ReLU.
 #
-# Narrow networks lose more: with one recipe, fitted maps lose some three times as much at a quarter of the width.
+# Narrow networks lose more: at a quarter of the width a permutation that is fitted loses some three times as much.
 # Inside a residual block the shortcut carries the first network's channels, unmatched, into the back;
 # there even a full matrix loses much.
+# And a low penalty of a full matrix does not say that two networks learned the same:
+# fronts that were never trained can be stitched, too ({doc}`03b_matching`).
 # {doc}`records/03_stitching` has every layer, pair, width, recipe and verdict.
 #
 # ## Which map for which question?
@@ -577,40 +576,33 @@ readable(
 #
 # * - you ask
 #   - use
-#   - in code
 #   - beware
 # * - Does one layer accept what another computes?
-#   - a full matrix, trained
-#   - `stitch(f, g, at=l, recipe=r)`
-#   - Early layers accept nearly everything, even an untrained front ({doc}`03b_matching`).
+#   - a full matrix, trained: `stitch(f, g, at=l, recipe=r)`
+#   - Early layers accept nearly everything, even an untrained front.
 # * - Do two layers use the same *channels*?
-#   - the group, from activations, then trained
-#   - `kind="G_ReLU", recipe=r`
-#   - The penalty counts what the search misses, too.
+#   - the group, from activations, then trained: `kind="G_ReLU", recipe=r`
+#   - A high penalty may only mean that the search failed.
 # * - Do they agree without any training?
-#   - least squares
-#   - `kind="least squares"`
+#   - least squares: `kind="least squares"`
 #   - It loses size: `batch_norm="reestimated"`.
 # * - How many directions matter?
-#   - low rank, trained
-#   - `kind="low rank", rank=4, recipe=r`
-#   - Fitted alone, a low rank serves loud channels first.
+#   - low rank, trained: `kind="low rank", rank=4, recipe=r`
+#   - Without training a low rank is spent on the channels with the largest activations.
 # * - Are two networks one, up to symmetry?
-#   - a match of all layers
-#   - `match(space, f, g, inputs=x)`
+#   - a match of all layers: `match(space, f, g, inputs=x)`
 #   - Judge on the line, with batch norm re-estimated.
 # * - Is the cut inside a residual block?
-#   - a stitch of the shortcut, too
-#   - `shortcut="stitched"`
+#   - a stitch of the shortcut, too: `shortcut="stitched"`
 #   - Else the penalty measures the shortcut.
 # :::
 #
 # ## Adapt this
 #
-# Two networks of your own, of any widths and depths, and the layers to join.
+# Bring two networks of your own, of any widths and depths, and name the layers to join.
 # Here their activations and the sizes of their feature maps differ.
 # Tokens (images, positions, channels) are stitched position by position.
-# The first stitch is the best fit, the second is trained by the task, by a recipe of stitches.
+# The first stitch is the best fit, the second is trained by the task, with a recipe from `STITCH_RECIPES`.
 
 # %%
 from torch import manual_seed, nn
@@ -656,7 +648,7 @@ for how in ({}, {"recipe": STITCH_RECIPES["digits"]}):
 # :label: ex-self-stitch
 # *Warm-up.*
 # Stitch a network to itself by the permutation that {eq}`eq-assignment` finds, and by a random one.
-# Which penalty can you say without a computer?
+# Which penalty can you give without a computer?
 # :::
 #
 # ::::{solution} ex-self-stitch
