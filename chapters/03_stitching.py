@@ -762,7 +762,9 @@ mean_curves(curves, "channel", "cosine", "front", panels="layer")
 # :::
 
 # %% [markdown]
-# {numref}`fig-ex-cosines` shows them: compare with the untrained front, not with 0.
+# {numref}`fig-ex-cosines`: at the first ReLU an untrained front finds partners as well as the trained one does,
+# so a cosine tells nothing there; at the third the trained one is somewhat ahead.
+# Compare with the untrained front, not with 0.
 #
 # ::::{solution-end}
 # ::::
