@@ -32,8 +32,8 @@
 #
 # **A permutation of the channels with positive scalings nearly suffices in wide networks** ({numref}`fig-penalties`):
 # on CIFAR-10 it loses {fact}`03_stitching.equal_group_low:.0f` to {fact}`03_stitching.equal_group_high:.0f` points of
-# accuracy, and a full matrix at most {fact}`03_stitching.full_high:.0f`.
-# Without a map more than {fact}`03_stitching.none_low:.0f` points are lost.
+# accuracy, on average over pairs.
+# Without a map {fact}`03_stitching.none_low:.0f` to {fact}`03_stitching.none_high:.0f` are lost.
 
 # %% tags=["hide-input"] figure="fig-penalties"
 import pandas as pd
@@ -251,7 +251,8 @@ drawings.map_pictures({k: each.weight.flatten(1) for k, each in maps.items()})
 #
 # For ReLU, $\varphi_\sigma(A) = A$, and the table above is this theorem for two channels.
 # The theorem also gives a test: move a network by a known $A$, and see whether a method finds it.
-# The library's search of the group does, up to rounding, at each of three layers ({ref}`rec-theorem-4-2`).
+# The library's search of the group does, up to rounding, at each of three layers of an untrained network
+# ({ref}`rec-theorem-4-2`).
 # A channel that is never active may be sent anywhere, so $A$ itself is determined only on the active ones.
 #
 # (sec-smallest)=
@@ -488,11 +489,12 @@ for name, end in {"as trained": g, "matched": near}.items():
     print(f"{name}: {evaluate(found, test.images, test.labels):.1%}")
 
 # %% [markdown]
-# **In wide networks the symmetry that matching finds nearly joins the two**: the barrier falls from
-# {fact}`03_stitching.barrier_trained:.0f` to {fact}`03_stitching.barrier_matched:.0f` points
+# **In wide networks the symmetry that matching finds nearly joins the two**:
+# with batch norm re-estimated, the barrier falls from {fact}`03_stitching.barrier_trained:.0f` to
+# {fact}`03_stitching.barrier_matched:.0f` points
 # ({numref}`fig-connectivity`).
 # The narrower the networks, the more is left, in each pair.
-# So the symmetry that was found does not make them equal; whether a better search would is open.
+# Whether a better search would find a line without a barrier is open.
 
 # %% tags=["hide-input"] figure="fig-connectivity"
 lines = of(on_record("03_stitching", "lines"), batch_norm="re-estimated", width=[16, 64])
@@ -517,16 +519,17 @@ single_curves(
 #   As trained the lines have a deep valley; matched they are nearly flat, more so at width 64.
 # ---
 # Matched, two wide networks are joined by a line of good networks; as trained they are not.
-# Accuracy at five points of the line between the weights of two Myrtle CNNs (CIFAR-10); thin: pairs, thick: means.
+# Accuracy at five points of the line between the weights of two Myrtle CNNs (CIFAR-10),
+# batch norm re-estimated; thin: pairs, thick: means.
 # :::
 
 # %% [markdown]
 # (sec-protocols)=
-# ## What do the papers' networks lose?
+# ## What do networks as wide as the paper's lose?
 #
 # It depends on the family of maps, on how the map is found, and on what is done with batch norm.
-# Points of accuracy lost at the paper's width, the mean over its four layers; trained maps start at the fitted ones
-# (–: not recorded):
+# Points of accuracy lost, the mean over four layers; trained maps start at fitted ones.
+# The column *trained, frozen* is of other networks, trained for fewer epochs; a dash is not recorded:
 
 # %% tags=["hide-input"]
 fits = of(
@@ -554,16 +557,19 @@ readable(
 #
 # - *Training makes up for a bad fit.*
 #   A matrix of rank 4 that is only fitted ruins the network; trained from there it does not.
-# - *Re-estimated batch norm helps fitted maps most*: it gives back the size that a fit had lost.
-# - *Trained from their fits, the group beats rank 4*, which has a bias and at least eight times as many numbers.
-#   From random starts, each by its own recipe, the paper's relaxation beats rank 4 at the three later ReLUs.
+# - *Re-estimating batch norm gives back much of what a regression loses*, at the second and third ReLU.
+#   Maps that are trained from their fits change little.
+# - *Trained from their fits, the group beats rank 4.*
+#   Rank 4 has a bias and eight times as many free numbers; the group has its permutations to choose from.
+#   From random starts the paper's relaxation beats our rank 4, too, at the three later ReLUs.
 # - *A bad recipe can cost more than the choice of family.*
-#   Trained by plain SGD, as its authors did, the relaxation loses about as much as the paper prints.
-#   With Adam and all else equal it loses {fact}`03_stitching.adam_32:.0f` points after the last ReLU.
+#   Trained by plain SGD, as its authors did, the relaxation loses about what the paper prints.
+#   With Adam and all else equal it loses {fact}`03_stitching.adam_32:.0f` points after the last ReLU,
+#   and the order of the two families is reversed there.
 #
-# Narrow networks lose more: at a quarter of the width a permutation that is fitted loses some three times as much.
-# Inside a residual block the shortcut carries the first network's channels, unmatched, into the back;
-# there even a full matrix loses much.
+# In narrower networks a fitted permutation loses more, two to four times as much at a quarter of the width.
+# Inside two of three residual blocks even a full matrix loses much: the shortcut carries the first network's
+# channels, unmatched, into the back.
 # And a low penalty of a full matrix does not say that two networks learned the same:
 # fronts that were never trained can be stitched, too ({doc}`03b_matching`).
 # {doc}`records/03_stitching` has every layer, pair, width, recipe and verdict.
@@ -588,13 +594,13 @@ readable(
 #   - It loses size: `batch_norm="reestimated"`.
 # * - How many directions matter?
 #   - low rank, trained: `kind="low rank", rank=4, recipe=r`
-#   - Without training a low rank is spent on the channels with the largest activations.
+#   - A low rank that is only fitted may ruin the network.
 # * - Are two networks one, up to symmetry?
 #   - a match of all layers: `match(space, f, g, inputs=x)`
 #   - Judge on the line, with batch norm re-estimated.
 # * - Is the cut inside a residual block?
 #   - a stitch of the shortcut, too: `shortcut="stitched"`
-#   - Else the penalty measures the shortcut.
+#   - Else the penalty can measure the shortcut as well as the map.
 # :::
 #
 # ## Adapt this
@@ -772,7 +778,7 @@ mean_curves(curves, "channel", "cosine", "front", panels="layer")
 # :::{exercise}
 # :label: ex-open
 # *Open.*
-# At width 16 the group, trained, loses {fact}`03_stitching.narrow_low:.0f` to
+# At width 16 (networks of 8 epochs, batch norm frozen) the group, trained, loses {fact}`03_stitching.narrow_low:.0f` to
 # {fact}`03_stitching.narrow_high:.0f` points,
 # and matching the whole network by activations leaves a barrier of {fact}`03_stitching.barrier_matched_narrow:.0f`.
 # Which is the smallest group of maps that loses less than 3 points?

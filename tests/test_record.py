@@ -150,8 +150,9 @@ def test_a_case_may_have_several_rows_and_they_are_replaced_together(tmp_path):
         ([{"a": 1}], {"a": [2]}, "'a' is in the cases and in the product"),
         ([{"a": [1, 2]}], {}, r"was given a = \[1, 2\]: give the value a name"),
         ([{"code": 1}], {}, "was given code = 1"),
+        ([{"rank": "007"}], {}, "was given rank = '007'"),
     ],
-    ids=["ragged", "twice", "list", "provenance"],
+    ids=["ragged", "twice", "list", "provenance", "number in quotes"],
 )
 def test_a_plan_that_no_table_can_hold_is_refused_before_any_work(tmp_path, cases, product, sentence):
     with pytest.raises(ValueError, match=sentence):
@@ -248,6 +249,67 @@ def test_a_value_that_cannot_be_written_down_is_named(tmp_path):
 
     with pytest.raises(ValueError, match="'hidden' is a object: make it inside the function"):
         Record(own=tmp_path).table(k=[1])(drawn)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def step(x, by=LEVEL): return x + by",
+        "@twice\ndef step(x): return x + 1",
+        "WAYS = {'up': lambda x: x + LEVEL}\ndef step(x): return WAYS['up'](x)",
+        "WAYS = [shift]\ndef step(x): return WAYS[0](x)",
+        "step = partial(shift, 2)",
+        "class Mover:\n    level = LEVEL\nmover = Mover()\ndef step(x): return x + Mover.level",
+        "class Mover:\n    @staticmethod\n    def go(x): return x + LEVEL\ndef step(x): return Mover.go(x)",
+        "class Of:\n    def __init__(self): self.by = LEVEL\nof = Of()\ndef step(x): return of.by",
+        "class Mover:\n    @property\n    def by(self): return LEVEL\ndef step(x): return x + Mover().by",
+    ],
+    ids=[
+        "default",
+        "decorator",
+        "dict",
+        "list",
+        "partial",
+        "attribute",
+        "static method",
+        "instance",
+        "property",
+    ],
+)
+def test_whatever_a_function_reaches_counts(tmp_path, text):
+    before = """
+from functools import partial, wraps
+LEVEL = {level}
+def shift(x, by=1):
+    return x + by + LEVEL
+def twice(function):
+    @wraps(function)
+    def changed(x):
+        return LEVEL * function(x)
+    return changed
+"""
+    codes = set()
+    for level in (1, 2):
+        path = tmp_path / f"reaches_{level}.py"
+        path.write_text(before.format(level=level) + text + "\ndef rows(x):\n    return {'y': step(x)}\n")
+        spec = importlib.util.spec_from_file_location("reaches", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        codes.add(code_of(module.rows))
+    assert len(codes) == 2
+
+
+def test_own_rows_wait_for_their_code(tmp_path, notebook):
+    for lr, ran in ((0.5, 3), (0.25, 3), (0.5, 0)):
+        assert run(Record(own=tmp_path), notebook(lr=lr))[0] == ran
+
+
+def test_a_case_without_a_row_is_refused(tmp_path):
+    def nothing(k):
+        return []
+
+    with pytest.raises(ValueError, match="Expected a row at least from nothing"):
+        Record(own=tmp_path).table(k=[1])(nothing)
 
 
 def test_tensors_tables_and_classes_that_a_function_reads_count():

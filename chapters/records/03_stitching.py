@@ -67,7 +67,7 @@ from intertwine_book.figures.dots import dots
 from intertwine_book.figures.readable import readable
 from intertwine_book.record import Record
 from intertwine_book.results import interval
-from intertwine_book.tidy import of
+from intertwine_book.tidy import of, plain
 
 style.use_style()
 device = devices.pick(device)
@@ -1078,7 +1078,8 @@ if tiny:
         "test_images": 100,
     }
 two_kinds = [each for each in regressions if each["family"] in ("full", "G_ReLU")]
-plan = plan_of(setting, two_kinds, BLOCKS, pairs_of(1) if tiny else range(8))
+numbers = [plain(layer) for layer in BLOCKS]  # words with a star, and numbers
+plan = plan_of(setting, two_kinds, numbers, pairs_of(1) if tiny else range(8))
 
 
 @lru_cache

@@ -1,17 +1,18 @@
-"""The hash of a notebook's function: its syntax, the functions that it calls, the values that it reads."""
+"""The hash of a notebook's function: its syntax, the functions that it reaches, the values that it reads."""
 
 import ast
-import builtins
 import dis
 import inspect
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import partial
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from intertwine import files
+
+PLACES = ("Record", "Told", "device", "Path", "PosixPath")  # where rows lie, and where torch computes
 
 
 def code_of(function: Callable[..., Any]) -> str:
@@ -27,27 +28,48 @@ def code_of(function: Callable[..., Any]) -> str:
         >>> code_of(square) == one
         True
 
-    What counts is its syntax, without comments, docstrings and decorators, that of the functions and classes
-    of the same notebook or module that it names, and the values of the other names that it reads, such as a
-    recipe. What libraries do does not count: a row tells the commit.
+    What counts is its syntax, without comments, docstrings and its own decorators; that of the functions and
+    classes of the same notebook or module that it reaches, by name, in a container, a `partial`, a default
+    value or a decorator; and the values of the other names that these read, such as a recipe. What libraries
+    and other modules do does not count: a row tells the commit.
 
     Raises:
         ValueError: it reads a value that has no written form.
     """
+    own = inspect.unwrap(function).__module__
     parts: list[str] = []
     todo: list[tuple[str, Any]] = [("", function)]
-    seen: set[str] = set()
+    seen: set[int] = set()
+
+    def is_own(value: Any) -> bool:
+        value = inspect.unwrap(value) if callable(value) else value
+        return isinstance(value, FunctionType | type) and value.__module__ == own
+
+    def written(value: Any, name: str) -> str:
+        """A value as text; functions and classes of this notebook wait for their turn."""
+        if is_own(value):
+            todo.extend([] if id(value) in seen else [(name, value)])
+            seen.add(id(value))
+            return f"{name} of this notebook"
+        if is_own(type(value)):  # an instance of a class of this notebook
+            held = _plain(value, name) if hasattr(value, "state_dict") else written(vars(value), name)
+            return f"{written(type(value), name)} {held}"
+        if isinstance(value, Mapping):
+            return "{" + ", ".join(f"{key!r}: {written(item, name)}" for key, item in value.items()) + "}"
+        if isinstance(value, list | tuple | range):
+            return f"{type(value).__name__}({', '.join(written(item, name) for item in value)})"
+        if isinstance(value, partial):
+            return f"partial{written((value.func, value.args, value.keywords), name)}"
+        if is_dataclass(value) and not isinstance(value, type) and not hasattr(value, "checksum"):
+            told = {field.name: getattr(value, field.name) for field in fields(value)}
+            return f"{type(value).__qualname__} {written(told, name)}"
+        return _plain(value, name)
+
     while todo:
         label, each = todo.pop(0)
-        each = inspect.unwrap(each)
-        parts.append(f"{label} {_source(each)}")
-        for name, value in _read(each):
-            if name not in seen:
-                seen.add(name)
-                if _is_here(value, function):
-                    todo.append((name, value))
-                elif (written := _written(value, name)) is not None:
-                    parts.append(f"{name} = {written}")
+        first = each is function  # whose decorator is the table's
+        parts.append(f"{label} {_source(each, decorators=not first)}")
+        parts += [f"{name} = {written(value, name)}" for name, value in _read(each, decorators=not first)]
     return files.digest(*parts)[:8]
 
 
@@ -70,30 +92,50 @@ def syntax(source: str, *, decorators: bool = False) -> str:
     return ast.unparse(tree)
 
 
-def _source(each: Any) -> str:
-    """The syntax of a function, or of the methods of a class, whose own source a notebook does not find."""
+def _source(each: Any, *, decorators: bool) -> str:
+    """The syntax of a function; of a class that of its methods, as a notebook finds no class's own."""
     if not isinstance(each, type):
-        return syntax(inspect.getsource(each))
-    methods = [(name, value) for name, value in sorted(vars(each).items()) if isinstance(value, FunctionType)]
-    return "\n".join([each.__name__, *(syntax(inspect.getsource(method)) for _, method in methods)])
+        return syntax(inspect.getsource(inspect.unwrap(each)), decorators=decorators)
+    sources = (syntax(inspect.getsource(method), decorators=True) for _, method in _methods(each))
+    return "\n".join([each.__name__, *sources])
 
 
-def _is_here(value: Any, function: Callable[..., Any]) -> bool:
-    """Whether a value is a function or a class that the function's own notebook or module defines."""
-    value = inspect.unwrap(value) if callable(value) else value
-    defined = isinstance(value, FunctionType | type)
-    return defined and value.__module__ == inspect.unwrap(function).__module__
+def _methods(each: type) -> list[tuple[str, FunctionType]]:
+    """All functions in a class that are written there, those of properties and of static methods too."""
+    found = []
+    for name, value in sorted(vars(each).items()):
+        plain = getattr(value, "__func__", value)
+        inside = [value.fget, value.fset] if isinstance(value, property) else [plain]
+        found += [(name, method) for method in inside if isinstance(method, FunctionType)]
+    return [(name, method) for name, method in found if _is_written(method)]
 
 
-def _read(each: Any) -> list[tuple[str, Any]]:
-    """The names of a notebook that a function, or the methods of a class, read, with their values."""
+def _is_written(method: FunctionType) -> bool:
+    """Not so are those that a dataclass generates."""
+    try:
+        return bool(inspect.getsource(inspect.unwrap(method)))
+    except OSError:
+        return False
+
+
+def _read(each: Any, *, decorators: bool) -> list[tuple[str, Any]]:
+    """The names that a function, or a class, reads from its notebook, with their values."""
     if isinstance(each, type):
-        methods = [value for value in vars(each).values() if isinstance(value, FunctionType)]
+        methods = _methods(each)
+        names = {name for name, _ in methods}
+        held = [(n, v) for n, v in sorted(vars(each).items()) if n not in names and not n.startswith("__")]
         bases = [(base.__name__, base) for base in each.__bases__]
-        return sorted({*bases, *(pair for method in methods for pair in _read(method))}, key=lambda p: p[0])
-    closed = inspect.getclosurevars(each).nonlocals
-    known = {name: each.__globals__[name] for name in _names(each.__code__) if name in each.__globals__}
-    return sorted({**known, **closed}.items())
+        return held + bases + [pair for _, method in methods for pair in _read(method, decorators=True)]
+    function = inspect.unwrap(each)
+    known, words = function.__globals__, _names(function.__code__)
+    if decorators:
+        (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body[:1]
+        above = [node for line in getattr(tree, "decorator_list", []) for node in ast.walk(line)]
+        words |= {node.id for node in above if isinstance(node, ast.Name)}
+    found = [(word, known[word]) for word in sorted(words) if word in known]
+    found += sorted(inspect.getclosurevars(function).nonlocals.items())
+    found += [("default", value) for value in function.__defaults__ or ()]
+    return found + sorted((function.__kwdefaults__ or {}).items())
 
 
 def _names(code: CodeType) -> set[str]:
@@ -102,38 +144,19 @@ def _names(code: CodeType) -> set[str]:
     return found.union(*(_names(part) for part in code.co_consts if isinstance(part, CodeType)))
 
 
-def _written(value: Any, name: str) -> str | None:
-    """A value as text; None for what belongs to libraries or says where, not what, is computed."""
-    value = inspect.unwrap(value) if callable(value) else value
-    if isinstance(value, ModuleType | BuiltinFunctionType | FunctionType | type) or value is getattr(
-        builtins, name, None
-    ):
-        return None
+def _plain(value: Any, name: str) -> str:
+    """A value that holds no function of the notebook, as text."""
     kind = type(value).__qualname__
-    if kind in (
-        "Record",
-        "Told",
-        "device",
-        "Path",
-        "PosixPath",
-    ):  # places: where rows lie, where torch computes
-        return None
+    if isinstance(value, ModuleType | type) or (callable(value) and not hasattr(value, "state_dict")):
+        return f"{name} of a library"
+    if kind in PLACES:
+        return "a place"
     if isinstance(value, str | int | float | bool | None):
         return repr(value)
-    if isinstance(value, partial):
-        parts = (value.func.__qualname__, value.args, value.keywords)
-        return f"partial({', '.join(str(_written(part, name)) for part in parts)})"
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key!r}: {_written(item, name)}" for key, item in value.items()) + "}"
-    if isinstance(value, list | tuple | range):
-        return f"{kind}({', '.join(str(_written(item, name)) for item in value)})"
     if isinstance(value, set | frozenset):
-        return f"{kind}({', '.join(sorted(str(_written(item, name)) for item in value))})"
+        return f"{kind}({', '.join(sorted(map(repr, value)))})"
     if hasattr(value, "checksum"):  # a data set
         return str(value.checksum)
-    if is_dataclass(value):
-        told = (f"{field.name}={_written(getattr(value, field.name), name)}" for field in fields(value))
-        return f"{kind}({', '.join(told)})"
     if hasattr(value, "to_csv"):  # a table
         return str(value.to_csv())
     if hasattr(value, "state_dict") or hasattr(value, "untyped_storage"):

@@ -37,7 +37,8 @@ def plan(
     places = itertools.product(*product.values())
     found = [{**case, **dict(zip(product, at, strict=True))} for at in places for case in cases]
     for name, value in (item for case in found for item in case.items()):
-        if name in reserved or not isinstance(value, str | int | float | bool | None):
+        looks = isinstance(value, str) and not isinstance(plain(value), str)  # a file would give a number
+        if name in reserved or looks or not isinstance(value, str | int | float | bool | None):
             raise ValueError(
                 f"Expected numbers and words as values of a case, was given {name} = {value!r}: give the "
                 f"value a name, and look it up in the function."
