@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ from intertwine_book.figures.readable import readable
 from intertwine_book.record import Record
 from intertwine_book.tidy import text
 
-Compared = pd.DataFrame | float | int
+Compared: TypeAlias = pd.DataFrame | float | int
 _ELSEWHERE = {"reproduced": "consistent", "no counterexample": "consistent"}
 _ELSEWHERE |= dict.fromkeys(("differs", "refuted"), "inconsistent")
 

@@ -108,7 +108,7 @@ def plain(value: Any) -> str | int | float | bool | None:
             return value
     if isinstance(value, float):
         return None if value != value else int(value) if value.is_integer() else value
-    return None if value == "" else value  # type: ignore[no-any-return]
+    return None if value == "" else value
 
 
 def apart(one: pd.DataFrame, other: pd.DataFrame, within: float | Mapping[str, float]) -> float:
@@ -129,7 +129,10 @@ def apart(one: pd.DataFrame, other: pd.DataFrame, within: float | Mapping[str, f
     for column in within if isinstance(within, Mapping) else other.columns:
         allowed = within[column] if isinstance(within, Mapping) else within
         for before, again in zip(map(plain, one[column]), map(plain, other[column]), strict=True):
-            if text(before) != text(again):
-                numbers = isinstance(before, int | float) and isinstance(again, int | float) and allowed
-                largest = max(largest, abs(before - again) / allowed if numbers else float("inf"))
+            if text(before) == text(again):
+                continue
+            if isinstance(before, int | float) and isinstance(again, int | float) and allowed:
+                largest = max(largest, abs(before - again) / allowed)
+            else:
+                return float("inf")
     return largest

@@ -117,7 +117,7 @@ def stitches(axis: Axes) -> None:
         at, tone = np.arange(4) + shift, COLOURS[colour]
         axis.plot(at, found[stitch], "o", ms=6, color=tone)
         printed = [claims[f"godfrey-figure-1-{ids[stitch]}-{layer}"].printed for layer in found.index]
-        axis.plot(at, printed, "o", mfc="none", mec=tone, ms=8)
+        axis.plot(at, np.array(printed, dtype=float), "o", mfc="none", mec=tone, ms=8)
         below = max(found[stitch].iloc[-1], below + 8)
         axis.text(3.5, below, name, va="center", color=tone)
     axis.set_xticks(range(4), [str(layer) for layer in found.index])
