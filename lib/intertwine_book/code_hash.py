@@ -12,7 +12,7 @@ from typing import Any
 
 from intertwine import files
 
-PLACES = ("Record", "Told", "device", "Path", "PosixPath")  # where rows lie, and where torch computes
+WHEREABOUTS = ("Record", "Told", "device", "Path", "PosixPath")  # where rows lie, and where torch computes
 
 
 def code_of(function: Callable[..., Any]) -> str:
@@ -149,7 +149,7 @@ def _plain(value: Any, name: str) -> str:
     kind = type(value).__qualname__
     if isinstance(value, ModuleType | type) or (callable(value) and not hasattr(value, "state_dict")):
         return f"{name} of a library"
-    if kind in PLACES:
+    if kind in WHEREABOUTS:
         return "a place"
     if isinstance(value, str | int | float | bool | None):
         return repr(value)
