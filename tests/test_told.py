@@ -138,3 +138,13 @@ def test_the_table_for_people_shows_what_is_new_or_all(told):
     told.claim("b", "The second.", (FULL, FOUR), "penalty", matters=1, **PLACE)
     new = told.verdicts().data
     assert "The second." in new and "The first." not in new and "The first." in told.board().data
+
+
+def test_what_all_claims_of_a_table_have_in_common_stands_once_above_it(told):
+    far = {"matters": 1, "scale": {"width": 512, "layer": 3}}
+    told.claim("a", "At both.", (FOUR, FULL), "penalty", **far, **PLACE)
+    first = (rows[rows["layer"] == 3] for rows in (FOUR, FULL))
+    told.claim("b", "At one.", tuple(first), "penalty", **far, **PLACE)
+    shown = told.board().data
+    assert shown.count("width: 64 instead of 512") == 1 and shown.count("layer: 3 and 6 instead of 3") == 1
+    assert shown.index("width: 64 instead of 512") < shown.index("<table")

@@ -4,10 +4,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
+from html import escape
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
+from IPython.display import HTML
 
 from intertwine import files
 from intertwine_book.claims.ledger import READING, Claim, claim_from
@@ -141,12 +143,12 @@ class Told:
         for name, fact in facts.items():
             self.facts[name] = _digits(fact)
 
-    def verdicts(self) -> Any:
+    def verdicts(self) -> HTML:
         """The claims since the last call as a table for people."""
         new, self._shown = self.claims[self._shown :], len(self.claims)
         return _board(new)
 
-    def board(self) -> Any:
+    def board(self) -> HTML:
         """All claims as a table; the last cell of a record, which writes what other pages read."""
         content = {
             "claims": [{"claim": _plain(claim), "verdict": _plain(found)} for claim, found in self.claims],
@@ -215,19 +217,24 @@ def _other_scale(tables: Sequence[pd.DataFrame], scale: Mapping[str, Any]) -> li
     return found
 
 
-def _board(judged: Sequence[tuple[Claim, Verdict]]) -> Any:
+def _board(judged: Sequence[tuple[Claim, Verdict]]) -> HTML:
+    """Claims as a table; what differs from the paper in each of them stands once, above it."""
+    parts = [(found.scale or "").split("; ") for _, found in judged]
+    shared = [each for each in (parts[0] if parts else []) if each and all(each in other for other in parts)]
     rows = [
         {
             "statement": re.sub(r"mathrm|[${}\\]", "", claim.statement),  # a table has no formulas
             "printed": "" if claim.printed is None else f"{claim.printed:g}",
             "ours": found.measured,
-            "scale": found.scale or "",
+            "scale": "; ".join(each for each in scale if each not in shared),
             "verdict": word(found),
         }
-        for claim, found in judged
+        for (claim, found), scale in zip(judged, parts, strict=True)
     ]
     headings = {name: name for name in ("statement", "printed", "ours", "scale", "verdict")}
-    return readable(pd.DataFrame(rows, columns=[*headings]), headings, title="Claims and verdicts")
+    table = readable(pd.DataFrame(rows, columns=[*headings]), headings, title="Claims and verdicts")
+    said = f"<p><i>Scale of all of these:</i> {escape('; '.join(shared))}.</p>" if shared else ""
+    return HTML(said + table.data)
 
 
 def _plain(each: Any) -> dict[str, Any]:
