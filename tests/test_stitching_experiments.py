@@ -277,6 +277,7 @@ def test_widths_are_paired():
     assert (found["widest"] - found["narrowest"]).eq(0.5).all() and len(found) == 4
 
 
+@pytest.mark.slow
 def test_in_the_papers_setting_stitches_have_its_recipe_and_all_images(tmp_path):
     asked = {"networks": "trained", "dataset": "digits", "width": 4, "epochs": 6, "chosen": [3]}
     asked |= {"train_images": 100, "fit_images": 50, "test_images": 10, "stitch_epochs": 9}
