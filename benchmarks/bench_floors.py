@@ -90,7 +90,7 @@ def dissection(units: int) -> Work:
 
 def grid(n: int) -> Work:
     """The loss of LeNet at n points, with 100 images; all layers but the first at every point."""
-    network, x = models.lenet(output_relu=False), draw(100, 1, 28, 28, dtype=torch.float32)
+    network, x = models.lenet(output_relu=False).eval(), draw(100, 1, 28, 28, dtype=torch.float32)
     theta = genni.parameter_vector(network)
     problem = genni.Problem(network, lambda x: genni.outputs(network, 2 * theta[None], x)[0], x)
     plane = genni.random_plane(theta, 1, generator=torch.Generator().manual_seed(0))

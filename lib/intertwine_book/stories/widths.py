@@ -2,7 +2,6 @@
 
 import pandas as pd
 
-from intertwine.stitching import barriers
 from intertwine_book.figures.dissimilarity import CKA
 from intertwine_book.record import on_record
 from intertwine_book.stories import dissimilarity
@@ -20,6 +19,8 @@ def by_width() -> pd.DataFrame:
     after matching by activations, all with batch norm re-estimated; and a hundred times what training adds to
     linear CKA, on average over four layers.
     """
+    from intertwine.stitching import barriers  # torch is slow to import
+
     rows = []
     forms = of(on_record("03_stitching", "closed_forms"), batch_norm="re-estimated", family=[*FITS])
     forms = of(forms, fit=["regression", "assignment"])  # not of channels alike
