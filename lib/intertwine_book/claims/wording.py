@@ -53,7 +53,9 @@ def chapter_link(claim: Claim) -> str:
 
 def csv_link(claim: Claim, verdict: Verdict, text: str = "csv") -> str:
     """A link to the table that the verdict rests on, which `build.render` puts beside the pages."""
-    if not verdict.profile:
+    if (
+        not verdict.profile or claim.table == claim.id
+    ):  # the second: a cell computes its rows, no table has them
         return ""
     of_record = claim.chapter.startswith("records/")  # whose tables hold all scales
     path = f"tables/{'' if of_record else f'{verdict.profile}/'}{claim.chapter}/{claim.table}.csv"
