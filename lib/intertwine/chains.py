@@ -24,10 +24,8 @@ def subchain(chain: nn.Sequential, start: int = 0, end: int | None = None) -> nn
     """Some of a chain's modules, in order and by their names, as a plain `nn.Sequential`.
 
     Example:
-        >>> class Perceptron(nn.Sequential):
-        ...     def __init__(self, width):
-        ...         super().__init__(nn.Linear(2, width), nn.ReLU())
-        >>> [name for name, _ in subchain(Perceptron(3), 1).named_children()]
+        >>> chain = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+        >>> [name for name, _ in subchain(chain, 1).named_children()]
         ['1']
 
     `chain[start:end]` calls the class, which fails where a subclass has an `__init__` of its own.
