@@ -27,7 +27,7 @@ test: $(READY)
 test-all: test
 	@OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist worksteal -m slow
 
-# every chapter on a GPU, after `make book PROFILE=smoke`, whose tables and verdicts these must be; INTERTWINE_DTYPE
+# every chapter and record on a GPU, after `make book PROFILE=smoke`, whose tables and verdicts these must be; INTERTWINE_DTYPE
 # is the same for both, and the networks are trained again
 DEVICE := _build/device
 device: export OMP_NUM_THREADS = 1
@@ -35,8 +35,8 @@ device: export INTERTWINE_DTYPE = float32
 device: export INTERTWINE_ZOO = $(CURDIR)/$(DEVICE)/zoo
 device: export INTERTWINE_RUNS = _build/executed/smoke:$(DEVICE)
 device: $(READY)
-	@rm -rf $(DEVICE) && mkdir -p $(DEVICE)
-	@printf '%s\n' $(notdir $(basename $(wildcard chapters/[0-9]*.py))) | xargs -P 2 -I{} sh -c \
+	@rm -rf $(DEVICE) && mkdir -p $(DEVICE)/records
+	@printf '%s\n' $(patsubst chapters/%.py,%,$(wildcard chapters/[0-9]*.py chapters/records/*.py)) | xargs -P 2 -I{} sh -c \
 	  '$(BIN)/intertwine run {} --profile smoke -p device cuda --output $(DEVICE)/{}.ipynb >$(DEVICE)/{}.log 2>&1 \
 	   || { cat $(DEVICE)/{}.log; exit 1; }'
 	@$(BIN)/pytest -q -m gpu tests/test_gpu.py tests/test_device_run.py
