@@ -212,6 +212,7 @@ theirs = stitch(f, g, kind="least squares", **same)
 assert relative_error(stitched(few.images), theirs(few.images)) < 1e-3
 
 # %% [markdown]
+# Part of what is lost here is only size, and comes back in one pass ({ref}`sec-batch-norm`).
 # The library's `stitch` does the same for any two layers of any two networks, and the folded cell checks it.
 # The families of maps are all matrices (*full*), matrices of rank at most $r$, and $G_{\mathrm{ReLU}}$
 # ({numref}`fig-maps`).

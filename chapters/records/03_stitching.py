@@ -420,9 +420,18 @@ def layers_of(rows, family, *layers):
 
 
 # %% tags=["hide-input"]
-SEARCH = "Stitching penalty in percentage points of the best permutation with scalings that this book finds, from a start by activations, against the value that the paper prints for its relaxation."
-TEN = "With the permutation and scalings that this book's search finds the mean penalty is below 10 points at this layer."
-GAP = f"There remains a gap: maps in {G} incur higher penalties than full ones. (Mean over layers; in the group by this book's search, from activations.)"
+SEARCH = (
+    "Stitching penalty in percentage points of the best permutation with scalings that this book "
+    "finds, from a start by activations, against the value that the paper prints for its relaxation."
+)
+TEN = (
+    "With the permutation and scalings that this book's search finds the mean penalty is below 10 "
+    "points at this layer."
+)
+GAP = (
+    f"There remains a gap: maps in {G} incur higher penalties than full ones. (Mean over layers; in "
+    "the group by this book's search, from activations.)"
+)
 REACHED = "Test accuracy in per cent of the Myrtle CNN with batch norm, width 64, mean of the networks."
 TRENDS = {"up": (FIRST, "grow up to the third activation"), "down": (LAST, "fall at the last activation")}
 BY_US, OWN = "that this book's search finds", {"whose": "ours", "by": ", by our search"}
@@ -578,12 +587,31 @@ readable(ways, headings, digits=digits, title="Recipes at layer 14")
 # ### Claims
 
 # %% tags=["hide-input"]
-HIGHER = f"Maps of rank 1, which have more parameters, incur higher stitching penalties than {G}. (Both from random starts, the group by Birkhoff's relaxation; batch norm re-estimated, the epoch that is best on the test set.)"
-BETTER = f"Maps of rank 1 incur higher stitching penalties than {G} where every family starts from its closed form, with as many epochs."
-MEAN = f"incur significantly higher penalties than {G}. (Mean over layers; both from random starts, low-rank factors and the paper's relaxation, with batch norm re-estimated.)"
-CLOSED_4 = f"Maps of rank 4 incur higher penalties than {G} where both start from closed forms, at width 64. (Mean over layers.)"
-CLOSED_1 = f"Maps of rank 1 incur significantly higher penalties than {G} where every family starts from its closed form. (Mean over layers.)"
-WITHIN = f"With {G} the stitched network is within 10 points of accuracy in all but one layer: at this layer the mean penalty is below 10 points. (By the paper's relaxation.)"
+HIGHER = (
+    f"Maps of rank 1, which have more parameters, incur higher stitching penalties than {G}. (Both "
+    "from random starts, the group by Birkhoff's relaxation; batch norm re-estimated, the epoch that "
+    "is best on the test set.)"
+)
+BETTER = (
+    f"Maps of rank 1 incur higher stitching penalties than {G} where every family starts from its "
+    "closed form, with as many epochs."
+)
+MEAN = (
+    f"incur significantly higher penalties than {G}. (Mean over layers; both from random starts, "
+    "low-rank factors and the paper's relaxation, with batch norm re-estimated.)"
+)
+CLOSED_4 = (
+    f"Maps of rank 4 incur higher penalties than {G} where both start from closed forms, at width 64. "
+    "(Mean over layers.)"
+)
+CLOSED_1 = (
+    f"Maps of rank 1 incur significantly higher penalties than {G} where every family starts from its "
+    "closed form. (Mean over layers.)"
+)
+WITHIN = (
+    f"With {G} the stitched network is within 10 points of accuracy in all but one layer: at this "
+    "layer the mean penalty is below 10 points. (By the paper's relaxation.)"
+)
 RELAXATION = f"Penalties of {G} stitches, by the paper's relaxation,"
 RISE = "are higher at the third activation than at the first"
 CHOSEN = "(At the epoch that a validation set chose.)"
@@ -1133,7 +1161,11 @@ conditions = {norm: of(blocks, batch_norm=norm) for norm in NORMS}
 by_layer(conditions, "Mean penalty by layer of residual networks, closed forms")
 
 # %% tags=["hide-input"]
-TOO = f"In ResNet-20, too, stitches in {G} incur higher penalties than full ones. (Mean over six layers inside and at the end of blocks; published networks, closed forms, batch norm re-estimated, the shortcut passed on.)"
+TOO = (
+    f"In ResNet-20, too, stitches in {G} incur higher penalties than full ones. (Mean over six layers "
+    "inside and at the end of blocks; published networks, closed forms, batch norm re-estimated, the "
+    "shortcut passed on.)"
+)
 rows = of(blocks, batch_norm="re-estimated").assign(stitch_epochs=0)  # a closed form has none
 rows = sides(rows, "G_ReLU", "full")
 these = ("dataset", "stitch_epochs", "stitch_images", "test_images", "batch_norm")
@@ -1214,8 +1246,14 @@ readable(ranges, headings, digits=1, title="Penalty of the group by slope")
 
 # %% tags=["hide-input"]
 ALIKE = f"Stitching penalties in {G} are alike up to slope 1 (slope 0.5 minus slope 0, in points)."
-SIGNS = f"Stitching penalties in {G} are alike at slope −1, where the group has signs as well (slope −1 minus slope 0, in points)."
-NOT_THERE = f"Stitching penalties in {G} are alike up to slope 1, and not there, where the group is all of $GL_n$. (They differ by more than the 5 points within which the others are called alike.)"
+SIGNS = (
+    f"Stitching penalties in {G} are alike at slope −1, where the group has signs as well (slope −1 "
+    "minus slope 0, in points)."
+)
+NOT_THERE = (
+    f"Stitching penalties in {G} are alike up to slope 1, and not there, where the group is all of "
+    "$GL_n$. (They differ by more than the 5 points within which the others are called alike.)"
+)
 FIVE = "ours, half of the ten points that §4 calls little; the figure is not in the text that we have"
 
 
@@ -1256,8 +1294,8 @@ told.verdicts()
 # (rec-theorem-4-2)=
 # ## Theorem 4.2: a known element is found
 #
-# > *Printed.* If $\tilde W = (A_1W_1, A_1b_1, A_2W_2\varphi_\sigma(A_1^{-1}), \dots)$ with $A_i\in G_{\sigma_{n_i}}$, then
-# > equality is achieved if the class of stitches contains $\varphi_\sigma(G_{\sigma_{n_l}})$.
+# > *Printed.* If $\tilde W = (A_1W_1, A_1b_1, A_2W_2\varphi_\sigma(A_1^{-1}), \dots)$ with $A_i\in G_{\sigma_{n_i}}$,
+# > then equality is achieved if the class of stitches contains $\varphi_\sigma(G_{\sigma_{n_l}})$.
 # > §1: this group "is the minimal viable stitching layer to preserve accuracy".
 #
 # An untrained network is moved by a known element at one of three layers.
@@ -1299,16 +1337,29 @@ def planted(dataset, networks, width, seed, convolution, trial, **counts):
 
 
 # %% tags=["hide-input"]
-FOUND = "If one network's weights are the other's, moved by intertwiners, then a stitch from the group loses nothing: the element that was planted is found again from activations."
+FOUND = (
+    "If one network's weights are the other's, moved by intertwiners, then a stitch from the group "
+    "loses nothing: the element that was planted is found again from activations."
+)
 MINIMAL = (
     "The intertwiner group of the activation is the minimal viable stitching layer to preserve accuracy."
 )
-BECAUSE = "An argument decides it, not a measurement. Theorem 4.2 shows that the group suffices. That every smaller class fails is not shown."
+BECAUSE = (
+    "An argument decides it, not a measurement. Theorem 4.2 shows that the group suffices. That "
+    "every smaller class fails is not shown."
+)
 ERRATUM = {
     "kind": "remark",
-    "context": "The introduction says which maps between two layers are needed so that a stitched network loses nothing.",
+    "context": (
+        "The introduction says which maps between two layers are needed so that a stitched network loses "
+        "nothing."
+    ),
     "quote": "is the minimal viable stitching layer to preserve accuracy",
-    "right": "Where batch norm is re-estimated after the stitch, or the layers after it have no biases and are positively homogeneous, $\\psi$ and $c\\psi$ with $c > 0$ have one accuracy. Then the matrices $PD$ with $\\det D = 1$ suffice, and the group is not minimal.",
+    "right": (
+        "Where batch norm is re-estimated after the stitch, or the layers after it have no biases and "
+        "are positively homogeneous, $\\psi$ and $c\\psi$ with $c > 0$ have one accuracy. Then the "
+        "matrices $PD$ with $\\det D = 1$ suffice, and the group is not minimal."
+    ),
 }
 proof = partial(told.claim, paper="godfrey2022", kind="universal", per=None)
 here = {"link": "rec-theorem-4-2"}
@@ -1335,13 +1386,16 @@ told.verdicts()
 # (rec-dimensions)=
 # ## Dimensions
 #
-# > *Printed*: $\dim G_{\mathrm{ReLU}} = n$, and maps of rank $r$ have dimension $2nr - r^2$, "hence greater […] even for
-# > $r = 1$".
+# > *Printed*: $\dim G_{\mathrm{ReLU}} = n$, and maps of rank $r$ have dimension $2nr - r^2$, "hence greater […]
+# > even for $r = 1$".
 #
 # The group has fewer dimensions, and $n!$ separate pieces, one for each permutation; a search must choose one.
 
 # %% tags=["hide-input"]
-LARGER = "The maps of rank at most $r$ have dimension $2nr - r^2$, which exceeds $\\dim G_{\\mathrm{ReLU}} = n$ even for $r = 1$. (Arithmetic.)"
+LARGER = (
+    "The maps of rank at most $r$ have dimension $2nr - r^2$, which exceeds $\\dim "
+    "G_{\\mathrm{ReLU}} = n$ even for $r = 1$. (Arithmetic.)"
+)
 sizes = [(n, r) for n in (16, 32, 64, 128, 256, 512) for r in (1, 2, 4)]
 dimensions = pd.DataFrame({"n": n, "rank": r, "low rank": 2 * n * r - r**2} for n, r in sizes)
 dimensions["bits"] = [round(lgamma(n + 1) / log(2)) for n, _ in sizes]
@@ -1421,8 +1475,12 @@ SUMMARY = {
     f"godfrey-figure-1-full-{THIRD}": f"Penalty of full maps at layer {THIRD}, in points.",
     "godfrey-figure-1-gap": "The group loses more than full maps.",
     "godfrey-section-4-rank-1-width-64": "From random starts rank 1 loses more than the group.",
-    "godfrey-section-4-rank-4-width-64": "From random starts rank 4 loses more than the group, each by its own recipe.",
-    f"godfrey-figure-1-grelu-value-{THIRD}": f"Penalty of the group at layer {THIRD}, by the paper's relaxation, in points.",
+    "godfrey-section-4-rank-4-width-64": (
+        "From random starts rank 4 loses more than the group, each by its own recipe."
+    ),
+    f"godfrey-figure-1-grelu-value-{THIRD}": (
+        f"Penalty of the group at layer {THIRD}, by the paper's relaxation, in points."
+    ),
     f"godfrey-figure-1-rank-1-value-{THIRD}": f"Penalty of rank 1 at layer {THIRD}, in points.",
 }
 rows, known = [], {made.id: (made, found) for made, found in told.claims}
