@@ -104,7 +104,7 @@ def wait_for(condition, seconds: float = 300.0) -> None:
 
 
 def stale(book: Book, profile: str = "quick") -> set[str]:
-    return {name for name, task in chapters.plan(book, profile).items() if not task.fresh}
+    return {name for name, task in chapters.plan(book, profile).items() if task.stale}
 
 
 def test_a_build_ends_with_the_page_to_open_and_a_second_one_finds_all_fresh(built_book, monkeypatch):

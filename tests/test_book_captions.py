@@ -77,5 +77,9 @@ def test_code_that_is_not_what_ran_is_stale_and_the_page_shows_what_ran(tiny_boo
     _, settings = execute.prepare(source, {})
     executed, before = ran(source, "42"), freshness.stamp(tiny_book, "smoke", "01_first", settings)
     source.write_text(source.read_text().replace("1 + 1", "1 + 2").replace("A line falls", "A line rises"))
-    assert freshness.stamp(tiny_book, "smoke", "01_first", settings) != before
+    after = freshness.stamp(tiny_book, "smoke", "01_first", settings)
+    executed.metadata.intertwine["stamp"] = before
+    nbformat.write(executed, path := tiny_book.root / "executed.ipynb")
+    assert not freshness.stale(path, before) and freshness.stale(path, after) == "changed: its cells"
+    assert "the precision" in freshness.stale(path, before | {"the precision": "bfloat16"})
     assert render.page_of(source, executed) is executed

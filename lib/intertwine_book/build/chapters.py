@@ -34,13 +34,14 @@ class Task:
     profile: str
     chapter: str
     settings: dict[str, Any]
-    stamp: str
+    stamp: dict[str, str]
     force: bool = False
 
     @property
-    def fresh(self) -> bool:
+    def stale(self) -> str:
+        """Why it has to run, in words; empty where it does not."""
         executed = self.book.executed(self.profile, self.chapter)
-        return not self.force and freshness.is_fresh(executed, self.stamp)
+        return "by force" if self.force else freshness.stale(executed, self.stamp)
 
 
 def plan(book: Book, profile: str, only: Iterable[str] = (), *, force: bool = False) -> dict[str, Task]:
@@ -51,7 +52,7 @@ def plan(book: Book, profile: str, only: Iterable[str] = (), *, force: bool = Fa
         _, settings = execute.prepare(book.notebooks[chapter], overrides[chapter])
         stamp = freshness.stamp(book, profile, chapter, settings)
         tasks[chapter] = Task(book, profile, chapter, settings, stamp, force)
-        if not tasks[chapter].fresh:
+        if tasks[chapter].stale:
             execute.check_world(settings)
     return tasks
 
@@ -78,10 +79,10 @@ def run(
         work = partial(in_a_process, threads=max(1, cores() // jobs))
         pending = {}
         for chapter, task in tasks.items():
-            if task.fresh:  # known without a process
-                report(chapter, "fresh", 1, 1)
-            else:
+            if task.stale:
                 pending[pool.submit(work, task)] = chapter
+            else:  # known without a process
+                report(chapter, "fresh", 1, 1)
         while pending:
             finished, _ = wait(pending, timeout=0.1)
             while not cells.empty():
@@ -145,7 +146,7 @@ def bring_up_to_date(task: Task, report: Callable[[int, int], None] = lambda cel
     """
     book, profile, chapter = task.book, task.profile, task.chapter
     with files.lock(book.build / "locks" / f"{profile}-{chapter}"):
-        if task.fresh:
+        if not task.stale:
             return "fresh"
         report(0, 1)
         tables = book.tables(profile) / chapter

@@ -99,7 +99,11 @@ def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool, an
     planned = chapters.plan(book, profile, only, force=force)
     from intertwine_book.build.render import render
 
-    _say_times(book, profile, [chapter for chapter, task in planned.items() if not task.fresh])
+    stale = {chapter: task.stale for chapter, task in planned.items() if task.stale}
+    for chapter, why in stale.items():
+        if why.startswith("changed"):  # at a first build there is nothing to wonder about
+            console.print(f"{chapter} runs again, {why}", markup=False)
+    _say_times(book, profile, list(stale))
     with shown(console, book, planned) as (report, report_pages):
         chapters.run(planned, jobs=jobs, report=report)
         report_pages("starting", 0)

@@ -44,11 +44,10 @@ def _syntax(text: str) -> str:
         return text
 
 
-def stamp(book: Book, profile: str, name: str, settings: Mapping[str, Any]) -> str:
-    """The hash of what decides on the outputs of an executed notebook.
+def stamp(book: Book, profile: str, name: str, settings: Mapping[str, Any]) -> dict[str, str]:
+    """A hash of each thing that decides on the outputs of an executed notebook.
 
-    These are its code and that of the modules it imports, parameters, precision, lock and recorded tables:
-    prose, captions, comments and docstrings are none of it.
+    Prose, captions, comments and docstrings are none of them.
     """
     source = book.notebooks[name]
     read = [other for other in results.RECORDED if other != profile]  # a recorded run writes its own
@@ -57,8 +56,14 @@ def stamp(book: Book, profile: str, name: str, settings: Mapping[str, Any]) -> s
         folders.append(book.root / "data/results" / source.stem)  # of the record
     tables = [path for folder in folders for path in sorted(folder.glob("[!.]*.csv"))]
     lock = book.root / "requirements.lock"
-    own = cells(jupytext.read(source))
-    return files.digest(own, code(source), settings, origin.precision(), lock, *tables)
+    return {
+        "its cells": files.digest(cells(jupytext.read(source))),
+        "the modules that it imports": code(source),
+        "its parameters": files.digest(settings),
+        "the precision": origin.precision(),
+        "the lock file": files.digest(lock),
+        "recorded tables": files.digest(*tables),
+    }
 
 
 def record_of(executed: Path) -> dict[str, Any] | None:
@@ -68,8 +73,13 @@ def record_of(executed: Path) -> dict[str, Any] | None:
     return json.loads(executed.read_text())["metadata"]["intertwine"]
 
 
-def is_fresh(executed: Path, expected: str) -> bool:
-    return (record_of(executed) or {}).get("stamp") == expected
+def stale(executed: Path, expected: Mapping[str, str]) -> str:
+    """Why a notebook has to run, in words: what changed since it ran. Empty where nothing did."""
+    if (record := record_of(executed)) is None:
+        return "it never ran"
+    known = record.get("stamp", {})
+    changed = [what for what, digest in expected.items() if known.get(what) != digest]
+    return "changed: " + ", ".join(changed) if changed else ""
 
 
 def runs_other_code(book: Book) -> str | None:

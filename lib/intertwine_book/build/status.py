@@ -50,11 +50,11 @@ def _state(book: Book, profile: str, chapter: str, overrides: dict) -> ChapterSt
         state = "failed" if book.failed(profile, chapter).is_file() else "never run"
         return ChapterState(chapter, state, "", "", "", "", "", known)
     _, settings = execute.prepare(book.notebooks[chapter], overrides)
-    fresh = freshness.is_fresh(executed, freshness.stamp(book, profile, chapter, settings))
+    stale = freshness.stale(executed, freshness.stamp(book, profile, chapter, settings))
     environment = record["environment"]
     return ChapterState(
         chapter,
-        "fresh" if fresh else "stale",
+        "stale" if stale else "fresh",
         record["finished"][:16].replace("T", " "),
         f"{record['wall_s']:.0f} s",
         f"{environment['peak_memory_bytes'] / 1e9:.1f} GB",
