@@ -11,6 +11,7 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -296,6 +297,17 @@ def test_a_killed_build_repeats_only_what_was_not_finished(tiny_book):
     output, _ = (again := start_build(tiny_book)).communicate(timeout=300)
     assert again.returncode == 0, output
     assert runs(tiny_book)["01_first"] == 1
+
+
+def test_an_interrupted_run_finds_its_tables_again_and_changed_code_finds_none(tiny_book):
+    task = chapters.plan(tiny_book, "smoke")["01_first"]
+    row = tiny_book.tables("smoke") / "01_first" / "rates.csv"
+    chapters.begin(row.parent, task)
+    row.touch()
+    chapters.begin(row.parent, task)
+    assert row.exists()
+    chapters.begin(row.parent, replace(task, stamp=task.stamp | {"its cells": "others"}))
+    assert not row.exists()
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ import yaml
 from papermill.execute import execute_notebook
 
 from intertwine_book import claims
-from intertwine_book.build import captions, execute, layout
+from intertwine_book.build import captions, execute, facts, layout
 from intertwine_book.build.layout import Book
 from intertwine_book.build.parameters import check, declared, parameters_cell
 from intertwine_book.told import read_all
@@ -286,6 +286,18 @@ def test_a_label_stands_in_one_place_of_the_book():
     sources = [path.read_text() for path in BOOK.notebooks.values()]
     labels = [each for text in sources for pattern in LABELS for each in re.findall(pattern, text, re.M)]
     assert [each for each, times in Counter(labels).items() if times > 1] == []
+
+
+def test_facts_links_and_papers_that_a_notebook_names_exist():
+    sources = {name: path.read_text() for name, path in BOOK.notebooks.items()}
+    labels = {each for text in sources.values() for p in LABELS for each in re.findall(p, text, re.M)}
+    papers = set(re.findall(r"^@\w+\{(\w+),", (BOOK.root / "book/references.bib").read_text(), re.M))
+    for name, text in sources.items():
+        facts.told(text)  # a ValueError names a fact that no story and no record has
+        links = set(re.findall(r"(?:link=|\"link\": )\"([\w-]+)\"", text))
+        links |= set(re.findall(r"{ref}`(?:[^`<]*<)?(rec-[\w-]+)", text))
+        assert not links - labels, name
+        assert not set(re.findall(r"paper=\"(\w+)\"", text)) - papers, name
 
 
 @CHAPTERS

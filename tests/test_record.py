@@ -109,6 +109,11 @@ def test_at_quick_nothing_is_computed_and_what_is_missing_is_said(tmp_path, note
     assert "1 rows; 2 of 3 cases are missing, about 0.0 h" in capsys.readouterr().out
 
 
+def test_a_table_without_any_row_is_refused_where_none_can_be_computed(tmp_path, notebook):
+    with pytest.raises(ValueError, match=r"Expected rows of rates on record, .* run the record at desk"):
+        run(Record(tmp_path), notebook())
+
+
 def test_one_more_pair_costs_that_pair_and_two_widths_stand_in_one_table(tmp_path):
     calls = []
 
@@ -219,6 +224,8 @@ def test_a_row_names_the_networks_and_data_that_it_is_made_from(tmp_path):
         before = used(one)
         one.weight += 1
     assert used(one) != before
+    with pytest.raises(ValueError, match="Expected networks and data sets, was given 'relu1'"):
+        record.uses(one, "relu1")
 
 
 def test_verify_stamps_what_it_reproduces_and_names_what_it_does_not(tmp_path, notebook):

@@ -55,6 +55,11 @@ def test_a_column_that_is_constant_on_one_side_alone_names_no_side(told):
     assert last(told).measured.startswith("full − rank 4: ")
 
 
+def test_a_column_that_no_row_has_is_refused(told):
+    with pytest.raises(ValueError, match=r"Claim 'a': expected a column of width, .*, was given 'penalti'"):
+        told.claim("a", "It loses so much.", FULL, "penalti", printed=1.0, error=1.0, **PLACE)
+
+
 def test_sides_of_other_trials_are_refused(told):
     with pytest.raises(ValueError, match=r"expected the same trials on both sides, was given \[0, 1, 2, 3\]"):
         told.claim("a", "More.", (FOUR, FULL[FULL["pair"] < 3]), "penalty", matters=1, **PLACE)

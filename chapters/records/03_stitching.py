@@ -97,8 +97,9 @@ if tiny:
     SMALL = DIGITS | {"epochs": 1, "stitch_images": 300, "validation_images": 50, "test_images": 100}
     WIDE, NARROW, EQUAL, DIGITS = (SMALL | {"width": w, "seed": 10 * k} for k, w in enumerate([6, 4, 6, 5]))
     LAYERS, (LONG, SHORT, SLOW, DIGITS_LONG) = [3, 14], (1, 1, 2, 1)
-    LADDER = widths = [6, 5, 4]
-    PAIRS, FEW = 2, dict.fromkeys(LADDER, 1)
+    more, LADDER = [width for width in widths if width not in LADDER], [6, 5, 4]
+    widths = LADDER + more
+    PAIRS, FEW = 2, dict.fromkeys(widths, 1)
 WIDEST, HALF, NARROWEST = LADDER
 FIRST, SECOND, THIRD, LAST = LAYERS * 2 if tiny else LAYERS
 PLACES = {3: "relu1", 6: "relu2", 10: "relu3", 14: "relu4"}
@@ -1408,6 +1409,9 @@ headings = {
     "low rank": "2nr − r²",
 }
 readable(dimensions, headings, title="Dimensions of families of maps between n channels")
+
+# %% tags=["hide-input"]
+told.verdicts()
 
 # %% [markdown]
 # (rec-deviations)=

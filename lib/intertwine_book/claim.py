@@ -99,6 +99,10 @@ class Told:
             raise ValueError(f"Expected an id of its own, was given '{id}' twice.")
         sides = rows if isinstance(rows, tuple) else (rows,)
         tables = [side for side in sides if isinstance(side, pd.DataFrame)]
+        if strange := [side for side in tables if not side.empty and value not in side]:
+            raise ValueError(
+                f"Claim '{id}': expected a column of {', '.join(strange[0])}, was given '{value}'."
+            )
         kind = kind or ("ordering" if isinstance(rows, tuple) else "number")
         names = [value]
         if kind == "ordering" and tables:

@@ -77,7 +77,7 @@ class Record:
 
         Raises:
             ValueError: before any work, for cases with other columns than the first, a column that is in
-                both, or a value that is neither number nor word.
+                both, a value that is neither number nor word, or no row at a scale that computes none.
         """
         wanted = plan(cases, product, PROVENANCE)
 
@@ -85,6 +85,11 @@ class Record:
             name, keys, code = compute.__name__, [*wanted[0]] if wanted else [], code_of(compute)
             self._tables[name] = compute, keys, code
             missing = self._missing(name, wanted)
+            if self.kept and not self.folder and len(missing) == len(wanted) and self.read(name).empty:
+                raise ValueError(
+                    f"Expected rows of {name} on record, found none, and this scale computes none: run the "
+                    f"record at desk, which writes {self.kept / name}.csv."
+                )
             print(self._told(name, len(wanted), len(missing)))
             log = os.environ.get("INTERTWINE_LOG")  # in a build, where the chapter says how far it is
             with Path(log).open("a") if log else nullcontext() as stream:
@@ -104,7 +109,14 @@ class Record:
         """Say which networks and data sets the row that is being computed is made from.
 
         Their digests stand in its column `uses`: so a row can be traced to networks that are kept.
+
+        Raises:
+            ValueError: a thing is neither a network nor a data set.
         """
+        if strange := [
+            each for each in things if not (hasattr(each, "state_dict") or hasattr(each, "checksum"))
+        ]:
+            raise ValueError(f"Expected networks and data sets, was given {strange[0]!r}.")
         self._used = [*dict.fromkeys([*self._used, *map(used, things)])]
 
     def read(self, name: str) -> pd.DataFrame:

@@ -69,7 +69,12 @@ def of(table: pd.DataFrame, **columns: Any) -> pd.DataFrame:
         1     64  full
         >>> len(of(table, width=[16, 64]))
         3
+
+    Raises:
+        ValueError: there is no such column.
     """
+    if strange := [name for name in columns if name not in table]:
+        raise ValueError(f"Expected a column of {', '.join(table)}, was given '{strange[0]}'.")
     for name, wanted in columns.items():
         some = [*wanted] if isinstance(wanted, list | tuple | range) else [wanted]
         table = table[table[name].map(text).isin([*map(text, some)])]

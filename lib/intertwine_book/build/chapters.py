@@ -1,5 +1,6 @@
 """The chapters that are not fresh run side by side, in a pool of processes."""
 
+import json
 import multiprocessing
 import os
 import shutil
@@ -10,6 +11,7 @@ from concurrent.futures import Executor, ProcessPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from intertwine import files
@@ -139,6 +141,16 @@ def in_a_process(task: Task, threads: int) -> str:
         raise BookError(f"{error!r}; see {log}") from None
 
 
+def begin(tables: Path, task: Task) -> None:
+    """Empty the folder of a run's tables, unless what fills it is the same run, which did not end."""
+    whose = tables / ".run"
+    if task.force or not whose.is_file() or json.loads(whose.read_text()) != task.stamp:
+        shutil.rmtree(tables, ignore_errors=True)
+        tables.mkdir(parents=True)
+        with files.write_whole(whose) as path:
+            path.write_text(json.dumps(task.stamp))
+
+
 def bring_up_to_date(task: Task, report: Callable[[int, int], None] = lambda cell, of: None) -> str:
     """Execute a chapter unless it is fresh; `done` or `fresh`, whichever it was.
 
@@ -150,8 +162,8 @@ def bring_up_to_date(task: Task, report: Callable[[int, int], None] = lambda cel
             return "fresh"
         report(0, 1)
         tables = book.tables(profile) / chapter
-        if profile not in RECORDED:  # a recorded run continues where it stopped
-            shutil.rmtree(tables, ignore_errors=True)
+        if profile not in RECORDED:  # a recorded run always continues where it stopped
+            begin(tables, task)
         output, failed = book.executed(profile, chapter), book.failed(profile, chapter)
         record = {"stamp": task.stamp, "profile": profile}
         places = {"tables": tables, "failed": failed}

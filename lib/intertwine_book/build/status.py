@@ -45,6 +45,8 @@ def elsewhere(book: Book, profile: str) -> list[str]:
 def _state(book: Book, profile: str, chapter: str, overrides: dict) -> ChapterState:
     executed = book.executed(profile, chapter)
     known = ", ".join(name for name in RECORDED if _tables(book, name, chapter)) or "-"
+    if chapter in book.records:
+        known = f"{len(_rows(book, chapter))} rows"
     record = freshness.record_of(executed)
     if record is None:
         state = "failed" if book.failed(profile, chapter).is_file() else "never run"
@@ -68,6 +70,10 @@ def times(book: Book, profile: str, chapters: Iterable[str]) -> str:
     """How long the recorded tables of these chapters took, and on which device, a line for each chapter."""
     lines = [f"How long this took when it was recorded at {profile}, beside the training of networks:"]
     for chapter in chapters:
+        if chapter in book.records:
+            seconds = _rows(book, chapter)
+            lines.append(f"{chapter}: {seconds.sum() / 60:.0f} min for {len(seconds)} rows, of all scales")
+            continue
         paths = _tables(book, profile, chapter)
         known = [json.loads(path.with_suffix(".json").read_text()) for path in paths]
         timed = [each for each in known if each.get("wall_s")]  # the others follow from these
@@ -96,6 +102,13 @@ def measures() -> str:
 
 def _markdown(table: pd.DataFrame) -> str:
     return markdown_table([[*map(str, table.columns)], *table.astype(str).values.tolist()])
+
+
+def _rows(book: Book, record: str) -> pd.Series:
+    """The seconds that each row of a record took; 0 where they were not taken down."""
+    paths = sorted((book.root / "data/results" / record.rpartition("/")[2]).glob("[!.]*.csv"))
+    seconds = [pd.read_csv(path, usecols=["seconds"])["seconds"] for path in paths]
+    return pd.concat(seconds).fillna(0.0) if seconds else pd.Series(dtype=float)
 
 
 def _tables(book: Book, profile: str, chapter: str) -> list[Path]:
