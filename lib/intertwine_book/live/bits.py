@@ -43,7 +43,7 @@ def stored(y: Float[Tensor, "*N n"], bits: int) -> Float[Tensor, "*N n"]:
     return (y * (top / y.abs().amax(-1, keepdim=True))).round()
 
 
-def bits(
+def bit_slider(
     tokens: Mapping[str, Float[Tensor, "k n"]],
     signs: Float[Tensor, " n"],
     recorded: Recorded,
@@ -54,7 +54,7 @@ def bits(
 
     Example:
         >>> kinds = {"with an outlier": torch.tensor([[8.0, 1.0, 1.0, 1.0]])}
-        >>> page = bits(kinds, torch.ones(4), {"with an outlier": {3: (10.0, 90.0), 4: (80.0, 95.0)}})
+        >>> page = bit_slider(kinds, torch.ones(4), {"with an outlier": {3: (10.0, 90.0), 4: (80.0, 95.0)}})
         >>> "as trained" in page.data
         True
 

@@ -1,7 +1,8 @@
 """One trained network whose orbit a reader moves: neurons are scaled, swapped and turned."""
 
 from collections.abc import Mapping
-from typing import Any
+from copy import deepcopy
+from typing import Any, cast
 
 import torch
 from IPython.display import HTML
@@ -40,7 +41,7 @@ def trained(
     layers = [nn.Flatten(), nn.Linear(x.shape[1], width), ACTIVATIONS[activation][1]()]
     network = nn.Sequential(*layers, nn.Linear(width, len(digits.classes))).double()
     with torch.no_grad():
-        for linear in (network[1], network[3]):
+        for linear in _linear(network):
             draw = torch.rand(linear.weight.shape, generator=generator, dtype=torch.float64)
             linear.weight.copy_((2 * draw - 1) / linear.in_features**0.5)
             linear.bias.zero_()
@@ -63,12 +64,13 @@ def moved(network: nn.Sequential, A: Float[Tensor, "n n"], x: Float[Tensor, "N c
         >>> torch.allclose(net(x), other(x), atol=1e-6)  # a swap and two scalings
         True
     """
-    made = rounded(network).requires_grad_(False)
+    made = deepcopy(network).requires_grad_(False)
+    first, last = _linear(made)
     before = made[:3](x)
-    made[1].weight.copy_(A @ made[1].weight)
-    made[1].bias.copy_(A @ made[1].bias)
+    first.weight.copy_(A @ first.weight)
+    first.bias.copy_(A @ first.bias)
     R = torch.linalg.lstsq(made[:3](x), before, driver="gelsd").solution.T
-    made[3].weight.copy_(made[3].weight @ R)
+    last.weight.copy_(last.weight @ R)
     return made
 
 
@@ -80,8 +82,9 @@ def pruned(network: nn.Sequential, count: int) -> nn.Sequential:
         >>> int((pruned(net, 2)[3].weight == 0).all(0).sum())
         2
     """
-    made = rounded(network).requires_grad_(False)
-    made[3].weight[:, made[1].weight.norm(dim=1).argsort()[:count]] = 0
+    made = deepcopy(network).requires_grad_(False)
+    first, last = _linear(made)
+    last.weight[:, first.weight.norm(dim=1).argsort()[:count]] = 0
     return made
 
 
@@ -122,13 +125,19 @@ def orbit(
     network = rounded(networks[first])
     whole, fewer = (100 * accuracy(net, digits) for net in (network, pruned(network, removed)))
     sentence = (
-        f"A network with {network[1].out_features} hidden neurons reads {whole:.1f} % of {len(digits)} "
-        f"digits. Without its {removed} neurons of smallest norm (dashed) it reads {fewer:.1f} %. "
-        "With JavaScript you can scale and swap neurons: the function stays, and pruning removes others."
+        f"A network with {_linear(network)[0].out_features} hidden neurons reads {whole:.1f} % of "
+        f"{len(digits)} digits. Without its {removed} neurons of smallest norm (dashed) it reads "
+        f"{fewer:.1f} %. With JavaScript you can scale and swap neurons: the function stays, and pruning "
+        "removes others."
     )
     return instrument(
         name, ["engine", "linear_algebra", "orbit"], data, _still(network, digits, removed), sentence
     )
+
+
+def _linear(network: nn.Sequential) -> tuple[nn.Linear, nn.Linear]:
+    """Before and after the activation."""
+    return cast(nn.Linear, network[1]), cast(nn.Linear, network[3])
 
 
 def _still(network: nn.Sequential, digits: Dataset, removed: int) -> str:
@@ -141,7 +150,8 @@ def _still(network: nn.Sequential, digits: Dataset, removed: int) -> str:
         parts.append(_picture(66 + 34 * k, 4, 3.5, grey[k], "currentColor"))
         parts.append(_text(80 + 34 * k, 52, whole[k]))
         parts.append(_text(80 + 34 * k, 72, fewer[k], fill=_COLOURS["red"] if whole[k] != fewer[k] else None))
-    weights, norms = network[1].weight, network[1].weight.norm(dim=1)
+    weights = _linear(network)[0].weight
+    norms = weights.norm(dim=1)
     dashed = f'fill="none" stroke="{_COLOURS["grey"]}" stroke-dasharray="3 2"'
     out = norms.argsort()[:removed].tolist()
     for k, row in enumerate(weights / weights.abs().max()):

@@ -89,11 +89,10 @@ def left(sigma: Callable[[Tensor], Tensor], A: Float[Tensor, "2 2"]) -> float:
 def _still(sigma: Callable[[Tensor], Tensor], A: Float[Tensor, "2 2"], edge: float, size: float) -> str:
     wanted, made, _ = best(sigma, A)
     some = [17 * i + j for i in range(0, 17, 2) for j in range(0, 17, 2)]  # all are fitted
-    wanted, made = wanted.T[some].tolist(), made.T[some].tolist()
-    r, pairs = 0.018 * size, list(zip(wanted, made, strict=True))
+    r, pairs = 0.018 * size, list(zip(wanted.T[some].tolist(), made.T[some].tolist(), strict=True))
     lines = "".join(f"M{u:.3f} {-v:.3f}L{x:.3f} {-y:.3f}" for (u, v), (x, y) in pairs)
-    dots = "".join(f"M{u:.3f} {-v:.3f}h0" for u, v in wanted)
-    rings = "".join(f'<circle cx="{x:.3f}" cy="{-y:.3f}" r="{r:.3f}"/>' for x, y in made)
+    dots = "".join(f"M{u:.3f} {-v:.3f}h0" for (u, v), _ in pairs)
+    rings = "".join(f'<circle cx="{x:.3f}" cy="{-y:.3f}" r="{r:.3f}"/>' for _, (x, y) in pairs)
     return (
         f'<svg viewBox="{edge} {-edge - size} {size} {size}" role="img" style="max-width: 24em" fill="none" '
         f'aria-label="Points and rings, and a line from each point to its ring">'

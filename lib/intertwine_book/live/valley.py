@@ -1,15 +1,17 @@
 """The valley of the loss around an orbit, and a ball that descends into it and keeps its imbalance."""
 
+import base64
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from IPython.display import HTML
-from jaxtyping import Float
-from torch import Tensor, nn
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.functional import cross_entropy
 
-from intertwine.data import Dataset
 from intertwine_book.figures.style import COLOURS
-from intertwine_book.live.export import exported, exported_digits, rounded
 from intertwine_book.live.instrument import instrument
 
 _COLOURS = {key: COLOURS[key] for key in ("green", "grey", "orange", "blue")}
@@ -19,28 +21,27 @@ class Valley:
     """The loss of a ReLU network with one hidden layer, in the plane of two scales of its weights.
 
     Example:
-        >>> from intertwine_book import data
-        >>> net = nn.Sequential(nn.Flatten(), nn.Linear(64, 4), nn.ReLU(), nn.Linear(4, 10)).double()
-        >>> valley = Valley(net, data.load("digits", "train", device="cpu")[:50])
+        >>> draw = torch.Generator().manual_seed(0)
+        >>> shapes = (4, 6), (4,), (3, 4), (3,)
+        >>> weights = [torch.randn(shape, generator=draw, dtype=torch.float64) for shape in shapes]
+        >>> x, labels = torch.randn(20, 6, generator=draw, dtype=torch.float64), torch.arange(20) % 3
+        >>> valley = Valley(weights, x, labels)
         >>> u, v = valley.norms
         >>> abs(valley.loss(3 * u, v / 3) - valley.loss(u, v)) < 1e-12  # one orbit
         True
 
     What enters the hidden neurons is scaled to the norm u, biases included, and what leaves them to the norm
-    v. `norms` has both as trained. The network is rounded as a page has it.
+    v. `norms` has both as trained. Values of the outputs are rounded to float16, as a page has them.
+
+    Args:
+        weights: W1, b1, W2 and b2.
     """
 
-    def __init__(self, network: nn.Sequential, digits: Dataset, inward: Float[Tensor, "n p"] | None = None):
-        self.network, self.digits = rounded(network).double(), digits
-        first, last = (part for part in self.network if isinstance(part, nn.Linear))
-        weights = first.weight if inward is None else inward
-        self.norms = (
-            math.hypot(weights.norm().item(), first.bias.norm().item()),
-            last.weight.norm().item(),
-        )
-        with torch.no_grad():
-            self._bias = last.bias.detach()
-            self._scores = self.network(digits.images.double()) - self._bias
+    def __init__(self, weights: Sequence[Tensor], x: Float[Tensor, "N p"], labels: Int[Tensor, " N"]) -> None:
+        W1, b1, W2, b2 = (weight.detach().double().cpu() for weight in weights)
+        self.norms = math.hypot(W1.norm().item(), b1.norm().item()), W2.norm().item()
+        scores = torch.relu(x.double().cpu() @ W1.T + b1) @ W2.T
+        self._scores, self._bias, self._labels = scores.half().double(), b2, labels.cpu()
 
     def loss(self, u: float, v: float) -> float:
         """The mean cross-entropy at these norms."""
@@ -55,15 +56,15 @@ class Valley:
         for _ in range(steps):
             s = torch.tensor(u * v / scale, dtype=torch.float64, requires_grad=True)
             (slope,) = torch.autograd.grad(self._at(s), s)
-            slope = slope.item() / scale
-            u, v = u - rate * (slope * v + decay * u), v - rate * (slope * u + decay * v)
+            each = slope.item() / scale
+            u, v = u - rate * (each * v + decay * u), v - rate * (each * u + decay * v)
         return u, v
 
     def _at(self, s: Tensor) -> Tensor:
-        return nn.functional.cross_entropy(s * self._scores + self._bias, self.digits.labels)
+        return cross_entropy(s * self._scores + self._bias, self._labels)
 
     def page(self, t: float = 1.0, s: float = 1.0, rate: float = 2.0, name: str = "valley") -> HTML:
-        """The instrument: the ball begins where the orbit is scaled by e^t, and the loss is that of s.
+        """The instrument: the ball begins at `norms`, scaled by √s·e^t and √s·e^−t.
 
         Args:
             t: position along the orbit, 0 as trained.
@@ -71,7 +72,12 @@ class Valley:
             rate: the learning rate to begin with.
             name: the id of the instrument.
         """
-        data = {"network": exported(self.network), "digits": exported_digits(self.digits)}
+        scores = base64.b64encode(self._scores.half().numpy().tobytes()).decode()
+        data: dict[str, Any] = {
+            "scores": scores,
+            "bias": self._bias.tolist(),
+            "labels": self._labels.tolist(),
+        }
         data |= {"norms": list(self.norms), "colours": _COLOURS, "start": {"t": t, "s": s, "rate": rate}}
         sentence = (
             "The green curve is the orbit of the trained network; the loss is "

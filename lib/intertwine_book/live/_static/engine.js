@@ -234,6 +234,6 @@ const Engine = (() => {
     return x;
   }
 
-  return { bytes, tensor, copy, samples, pack, convolve, activate, network, repack, untrained, run, answers,
+  return { bytes, halves, tensor, copy, samples, pack, convolve, activate, network, repack, untrained, run, answers,
     images, ACTIVATIONS };
 })();

@@ -2,10 +2,9 @@
 //
 // u is the norm of the weights into the hidden neurons, biases included, and v that of the weights out of
 // them; all else is as trained. With ReLU the outputs are s·z + b, where s = uv / (u₀v₀); as trained, s = 1.
-function valley(root, { network, digits, norms: [u0, v0], start, colours }) {
+function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours }) {
   const { element, set, slider, button, announcer, drawing, number } = Controls;
-  const layers = Engine.network(network), { c, n, d } = Engine.run(layers, Engine.images(digits));
-  const { bias } = layers.at(-1), z = d.map((output, k) => output - bias[Math.floor(k / n)]);
+  const z = Engine.halves(scores), n = labels.length, c = bias.length;  // those of a sample one after another
   const most = Math.exp(1.3) * Math.max(u0, v0), far = 15, high = 3;  // what the pictures show
   let u, v, first, path, rate = start.rate, decay = 0, run = 0;
 
@@ -13,16 +12,16 @@ function valley(root, { network, digits, norms: [u0, v0], start, colours }) {
     const s = a * b / u0 / v0;
     let value = 0, slope = 0;
     for (let i = 0; i < n; i++) {
-      const right = digits.labels[i], score = (k) => bias[k] + s * z[k * n + i];
+      const right = labels[i], score = (k) => bias[k] + s * z[i * c + k];
       let top = -Infinity, all = 0, mean = 0;
       for (let k = 0; k < c; k++) top = Math.max(top, score(k));
       for (let k = 0; k < c; k++) {
         const weight = Math.exp(score(k) - top);
         all += weight;
-        mean += weight * z[k * n + i];
+        mean += weight * z[i * c + k];
       }
       value += (Math.log(all) + top - score(right)) / n;
-      slope += (mean / all - z[right * n + i]) / n;
+      slope += (mean / all - z[i * c + right]) / n;
     }
     return { value, slope };
   }
