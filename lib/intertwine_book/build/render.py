@@ -171,8 +171,8 @@ def _draw(book: Book, verdicts: pd.DataFrame) -> None:
     from intertwine_book.claims import simulated
     from intertwine_book.figures import scoreboard as picture  # matplotlib is slow to import
     from intertwine_book.figures.chapter_map import chapter_map, chapter_tree
-    from intertwine_book.figures.one_function import one_function
     from intertwine_book.figures.style import use_style
+    from intertwine_book.live.orbit import orbit, trained
     from intertwine_book.stories import learned
 
     use_style()
@@ -182,7 +182,9 @@ def _draw(book: Book, verdicts: pd.DataFrame) -> None:
     figures |= {"chapters": chapter_map(needs(book)), "chapters-narrow": chapter_tree(needs(book))}
     for name, figure in figures.items():
         figure.savefig(book.root / f"book/generated/{name}.svg", metadata={"Date": None})
-    _write(book.root / "book/generated/one-function.html", one_function().data)
+    digits, unseen = (data.load("digits", part, device="cpu") for part in ("train", "test"))
+    page = orbit({"relu": trained("relu", digits)}, unseen[:200])
+    _write(book.root / "book/generated/orbit.html", page.data)
 
 
 def _notebooks(book: Book) -> str:
