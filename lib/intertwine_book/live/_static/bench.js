@@ -39,8 +39,9 @@ function bench(root, { data, opens, shows, bars }) {
     const box = element(digits, "div");
     return { canvas: element(box, "canvas", { width: 8, height: 8 }), said: element(box, "span") };
   });
-  const canvas = element(results, "canvas", { class: "map" }), pen = canvas.getContext("2d");
-  const legend = element(results, "p", { class: "note" });
+  const under = element(controls.parentNode, "div");  // on a telephone it comes after the controls
+  const canvas = element(under, "canvas", { class: "map" }), pen = canvas.getContext("2d");
+  const legend = element(under, "p", { class: "note" });
 
   // ---- controls: those that the page asks about, and the others in a fold
 
@@ -53,7 +54,7 @@ function bench(root, { data, opens, shows, bars }) {
 
   const CHOICES = {
     map: ["Map", [["none", "none"], ["by hand", "by hand"], ["permutation", "permutation"],
-      ["scaled", "… with scalings"], ["least squares", "least squares"]]],
+      ["scaled", "permutation with scalings"], ["least squares", "least squares"]]],
     front: ["Front of", [["twin", "the first network"], ["itself", "the second itself"],
       ["moved", "the second, moved"], ["untrained", "an untrained one"], ["noise", "noise of each class"]]],
     layer: ["Cut at layer", Array.from({ length: stitching.layers }, (_, k) => [k + 1, `${k + 1}`])],

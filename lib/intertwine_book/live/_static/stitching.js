@@ -56,35 +56,22 @@ function Stitching({ networks, digits, fit }) {
 
   // ---- statistics: means of channels and their products, summed over digits and positions
 
-  function sums(x, y, from, to) {
-    const total = (z) => Float64Array.from({ length: z.c }, (_, channel) => {
-      let sum = 0;
-      for (let p = 0; p < z.s * z.s; p++) {
-        const at = (p * z.c + channel) * z.n;
-        for (let i = at + from; i < at + to; i++) sum += z.d[i];
-      }
-      return sum;
-    });
-    const products = (u, v) => {
-      const P = A.matrix(u.c, v.c);
-      for (let p = 0; p < u.s * u.s; p++) for (let i = 0; i < u.c; i++) for (let j = 0; j < v.c; j++) {
-        const a = (p * u.c + i) * u.n, b = (p * v.c + j) * v.n;
-        let even = 0, odd = 0, k = from;
-        for (; k + 1 < to; k += 2) {  // two sums, which do not wait for each other
-          even += u.d[a + k] * v.d[b + k];
-          odd += u.d[a + k + 1] * v.d[b + k + 1];
-        }
-        P.d[i * v.c + j] += even + odd + (k < to ? u.d[a + k] * v.d[b + k] : 0);
-      }
-      return P;
-    };
-    const count = x.s * x.s * (to - from);
-    return { count, a: total(x), b: total(y), AA: products(x, x), AB: products(x, y), BB: products(y, y) };
+  function byChannel(x, count) {  // a row for each channel: the first digits at all positions
+    const X = A.matrix(x.c, x.s * x.s * count);
+    for (let p = 0; p < x.s * x.s; p++) for (let channel = 0; channel < x.c; channel++) {
+      const at = (p * x.c + channel) * x.n;
+      X.d.set(x.d.subarray(at, at + count), channel * X.c + p * count);
+    }
+    return X;
   }
 
-  function transformed({ count, a, b, AA, AB, BB }, R) {  // of the channels R x instead of x
+  const rowSums = (X) => A.times(X, A.matrix(X.c, 1, new Float64Array(X.c).fill(1))).d;
+  const ofBack = (Y) => ({ Y, count: Y.c, b: rowSums(Y), BB: A.inner(Y, Y) });
+  const sums = (X, back) => ({ ...back, a: rowSums(X), AA: A.inner(X, X), AB: A.inner(X, back.Y) });
+
+  function transformed({ a, AA, AB, ...known }, R) {  // of the channels R x instead of x
     const Ra = A.times(R, A.matrix(a.length, 1, a)).d;
-    return { count, a: Ra, b, AA: A.times(A.times(R, AA), A.transposed(R)), AB: A.times(R, AB), BB };
+    return { ...known, a: Ra, AA: A.times(A.times(R, AA), A.transposed(R)), AB: A.times(R, AB) };
   }
 
   function centred({ count, a, b, AA, AB, BB }) {
@@ -97,7 +84,10 @@ function Stitching({ networks, digits, fit }) {
   const diagonal = (P) => Float64Array.from({ length: P.r }, (_, i) => P.d[i * P.r + i]);
   const trace = (P) => diagonal(P).reduce((sum, v) => sum + v, 0);
   const norms = (P) => diagonal(P).map(Math.sqrt);
-  const fitted = (state) => once(`fit ${origin(state)}`, () => sums(features(state), theirs(state), 0, fit));
+  const fitted = (state) => once(`fit ${origin(state)}`, () => {
+    const known = once(`known ${place(state)}`, () => ofBack(byChannel(theirs(state), fit)));
+    return sums(byChannel(features(state), fit), known);
+  });
 
   // ---- maps
 
@@ -176,29 +166,18 @@ function Stitching({ networks, digits, fit }) {
   }
 
   function gram(x) {  // which digits are alike: products over channels and positions, with means taken away
-    const { n } = x, rows = x.c * x.s * x.s, K = A.matrix(n, n), X = new Float64Array(n * rows);
-    for (let row = 0; row < rows; row++) for (let i = 0; i < n; i++) X[i * rows + row] = x.d[row * n + i];
-    for (let i = 0; i < n; i++) for (let j = i; j < n; j += 4) {  // four sums at once
-      const a = i * rows, [b, c, d, e] = [0, 1, 2, 3].map((k) => Math.min(j + k, n - 1) * rows);
-      let s = 0, t = 0, u = 0, v = 0;
-      for (let k = 0; k < rows; k++) {
-        const value = X[a + k];
-        s += value * X[b + k]; t += value * X[c + k]; u += value * X[d + k]; v += value * X[e + k];
-      }
-      [s, t, u, v].slice(0, n - j).forEach((value, k) => {
-        K.d[i * n + j + k] = K.d[(j + k) * n + i] = value;
-      });
-    }
-    const mean = (row) => row.reduce((p, q) => p + q) / n;
-    const means = Float64Array.from({ length: n }, (_, i) => mean(K.d.subarray(i * n, i * n + n)));
-    const all = mean(means);
+    const n = x.n, K = A.inner(...Array(2).fill(A.transposed(A.matrix(x.d.length / n, n, x.d))));
+    const means = rowSums(K).map((sum) => sum / n), all = means.reduce((p, q) => p + q) / n;
     return { ...K, d: K.d.map((value, k) => value - means[Math.floor(k / n)] - means[k % n] + all) };
   }
 
   // Of what reaches the back and what the back had while it was trained, on the digits that are judged.
   function measures(state, { moved }) {
-    const known = toJudge({ ...state, front: "itself" }), S = sums(moved, known, 0, judged);
-    const K = gram(moved), L = once(`gram ${place(state)}`, () => gram(known));
+    const known = once(`judged ${place(state)}`, () => {
+      const x = toJudge({ ...state, front: "itself" });
+      return { ...ofBack(byChannel(x, judged)), L: gram(x) };
+    });
+    const S = sums(byChannel(moved, judged), known), K = gram(moved), { L } = known;
     const cka = K.d.reduce((sum, v, k) => sum + v * L.d[k], 0) / Math.sqrt(A.squares(K) * A.squares(L));
     const gap = trace(S.AA) + trace(S.BB) - 2 * trace(S.AB);
     return { cka, r2: 1 - gap / trace(centred(S).BB), ...procrustes(S) };
