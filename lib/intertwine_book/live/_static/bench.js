@@ -10,7 +10,7 @@ function bench(root, { data, opens, shows, bars }) {
 
   const MEASURES = {
     accuracy: "accuracy",
-    cka: "CKA of digits",
+    cka: "CKA",
     orthogonal: "Procrustes, orthogonal",
     group: "Procrustes, ReLU's group",
     r2: "R² of positions",
@@ -49,6 +49,8 @@ function bench(root, { data, opens, shows, bars }) {
   const all = Controls.fold(controls, "What the measures say");
   const rest = Object.keys(MEASURES).filter((name) => name !== "accuracy" && !bars.includes(name));
   rest.forEach((name) => measure(element(all, "div", { class: "measures" }), name));
+  const what = "CKA: which digits are alike, the biased estimate. Procrustes and R²: positions are samples.";
+  element(bars.length ? headline : all, "p", { class: "note" }, what);
   all.addEventListener("toggle", ask);
   const place = (name) => (shows.includes(name) ? asked : more);
 
@@ -143,7 +145,7 @@ function bench(root, { data, opens, shows, bars }) {
     canvas.style.touchAction = hand ? "none" : "auto";
     for (let k = 0; k < n * n; k++) {
       const i = Math.floor(k / n), j = k % n, size = Math.abs(M.d[k]) / top;
-      pen.globalAlpha = hand ? size ** 4 : size ** 0.6;
+      pen.globalAlpha = size ** (hand ? 8 : 0.6);
       pen.fillStyle = M.d[k] < 0 ? "#0072B2" : "#D55E00";
       pen.fillRect(j * side, i * side, side, side);
       pen.globalAlpha = 1;
