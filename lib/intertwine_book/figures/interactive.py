@@ -9,7 +9,7 @@ def script(name: str, box: str, data: str) -> str:
     """The script element of a figure that moves: `_static/<name>.js` in full, and a call of its function.
 
     Example:
-        >>> "function bars_slider(root" in script("bars_slider", "bars", "{}")
+        >>> "function matrix_slider(root" in script("matrix_slider", "cold", "{}")
         True
 
     The function has the name of the file and takes the element of the page whose id is `box`, and the data,
