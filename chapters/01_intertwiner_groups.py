@@ -54,7 +54,7 @@ from intertwine_book.figures import groups as figures
 from intertwine_book.figures.curves import mean_curves, single_curves
 from intertwine_book.figures.style import use_style
 from intertwine_book.figures.symmetries import before_and_after
-from intertwine_book.live.orbit import ACTIVATIONS, orbit, trained
+from intertwine_book.live.orbit import of_digits
 from intertwine_book.live.pull import pull
 from intertwine_book.models import fcn
 from intertwine_book.stories import intertwiner_groups as story
@@ -74,9 +74,7 @@ scale: float = 1.0  # standard deviation of the logarithms of the scalings
 trials: int = 5  # group elements drawn for each check
 
 # %% tags=["remove-input"] figure="fig-twin"
-seen, unseen = (data.load("digits", part, device="cpu") for part in ("train", "test"))
-small = {name: trained(name, seen) for name in ACTIVATIONS}
-orbit(small, unseen[:200], name="twin")
+of_digits("relu", "tanh", "abs", name="twin")
 
 # %% [markdown]
 # The same happens in a larger network, without a choice: the scalings are random.
@@ -123,8 +121,7 @@ def pruned(net, count, size=lambda net: net.fc1.weight.norm(dim=1)):
 draws = torch.randn(trials, widths[0], generator=generator).double()
 twins = [rescaled(network, (scale * draw).exp().to(device)) for draw in draws]
 half = widths[0] // 2
-apart = relative_error(twins[0](x_test), network(x_test))
-print(f"outputs differ by {apart:.0e}")
+print(f"outputs differ by {relative_error(twins[0](x_test), network(x_test)):.0e}")
 kept = [accuracy(pruned(net, half)) for net in (network, *twins)]
 print("pruned:", ", ".join(f"{each:.1f} %" for each in kept))
 
@@ -134,8 +131,7 @@ rows = [
     for t, net in enumerate([network, *twins])
     for k in [part * widths[0] // 8 for part in range(8)]
 ]
-columns = ["removed", "network", "trial", "accuracy"]
-prunings = pd.DataFrame(rows, columns=columns)
+prunings = pd.DataFrame(rows, columns=["removed", "network", "trial", "accuracy"])
 look = {"xlabel": "neurons removed", "ylabel": "accuracy, %", "means": False}
 single_curves(prunings, "removed", "accuracy", "network", "trial", **look)
 

@@ -26,7 +26,7 @@ def digits():
 
 @pytest.fixture(scope="module")
 def networks(digits):
-    return {name: orbit.trained(name, digits[0], steps=60) for name in orbit.ACTIVATIONS}
+    return {name: orbit.trained(name, digits[0], steps=60) for name in orbit.CHOICES}
 
 
 @pytest.fixture
@@ -162,11 +162,11 @@ def test_the_instrument_moves_a_network_as_the_library_does(networks, digits):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", orbit.ACTIVATIONS)
+@pytest.mark.parametrize("name", orbit.CHOICES)
 def test_each_activation_allows_its_group_and_no_more(page, networks, digits, name):
     test = digits[1]
     show(page, orbit.orbit(networks, test))
-    page.get_by_role("radio", name=orbit.ACTIVATIONS[name][0], exact=True).check(force=True)
+    page.get_by_role("radio", name=orbit.CHOICES[name][0], exact=True).check(force=True)
     group = intertwiner_group(name, 8)
     sign, double = scaled(n1=-1.0), scaled(n1=2.0)
     turn = torch.block_diag(*[torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)] * 4)

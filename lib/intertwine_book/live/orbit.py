@@ -10,11 +10,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from intertwine.data import Dataset
+from intertwine_book import data
 from intertwine_book.figures.style import COLOURS
 from intertwine_book.live.export import exported, exported_digits, rounded
 from intertwine_book.live.instrument import instrument
 
-ACTIVATIONS: dict[str, tuple[str, type[nn.Module] | Any]] = {
+CHOICES: dict[str, tuple[str, type[nn.Module] | Any]] = {
     "relu": ("ReLU", nn.ReLU),
     "tanh": ("tanh", nn.Tanh),
     "abs": ("|x|", lambda: nn.LeakyReLU(-1.0)),
@@ -22,6 +23,17 @@ ACTIVATIONS: dict[str, tuple[str, type[nn.Module] | Any]] = {
 """What a network may have between its layers, with the word for it."""
 _COLOURS = {key: COLOURS[key] for key in ("blue", "red", "green", "grey")}
 _SHOWN = 10  # digits
+
+
+def of_digits(*activations: str, name: str = "orbit") -> HTML:
+    """The instrument with a network for each activation, trained here on digits; 200 others judge it.
+
+    Example:
+        >>> "scale it" in of_digits("relu").data
+        True
+    """
+    digits, unseen = (data.load("digits", part, device="cpu") for part in ("train", "test"))
+    return orbit({each: trained(each, digits) for each in activations}, unseen[:200], name=name)
 
 
 def trained(
@@ -38,7 +50,7 @@ def trained(
     """
     generator = torch.Generator().manual_seed(seed)
     x, labels = digits.images.flatten(1).double(), digits.labels
-    layers = [nn.Flatten(), nn.Linear(x.shape[1], width), ACTIVATIONS[activation][1]()]
+    layers = [nn.Flatten(), nn.Linear(x.shape[1], width), CHOICES[activation][1]()]
     network = nn.Sequential(*layers, nn.Linear(width, len(digits.classes))).double()
     with torch.no_grad():
         for linear in _linear(network):
@@ -112,16 +124,16 @@ def orbit(
     With several networks a reader chooses the activation, can change signs, and turn neurons in pairs.
 
     Args:
-        networks: from names of `ACTIVATIONS` to networks of `trained`; the first is shown first.
+        networks: from names of `CHOICES` to networks of `trained`; the first is shown first.
         digits: what accuracies are of; the first ten are shown.
         removed: neurons that pruning removes.
         neuron: the one that is chosen first.
         name: the id of the instrument.
     """
     first = next(iter(networks))
-    packed = {key: {"network": exported(net), "word": ACTIVATIONS[key][0]} for key, net in networks.items()}
-    data: dict[str, Any] = {"networks": packed, "digits": exported_digits(digits), "activation": first}
-    data |= {"removed": removed, "neuron": neuron, "colours": _COLOURS}
+    packed = {key: {"network": exported(net), "word": CHOICES[key][0]} for key, net in networks.items()}
+    given: dict[str, Any] = {"networks": packed, "digits": exported_digits(digits), "activation": first}
+    given |= {"removed": removed, "neuron": neuron, "colours": _COLOURS}
     network = rounded(networks[first])
     whole, fewer = (100 * accuracy(net, digits) for net in (network, pruned(network, removed)))
     sentence = (
@@ -131,7 +143,7 @@ def orbit(
         "removes others."
     )
     return instrument(
-        name, ["engine", "linear_algebra", "orbit"], data, _still(network, digits, removed), sentence
+        name, ["engine", "linear_algebra", "orbit"], given, _still(network, digits, removed), sentence
     )
 
 

@@ -8,13 +8,44 @@ from typing import Any
 import torch
 from IPython.display import HTML
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from intertwine_book import data
 from intertwine_book.figures.style import COLOURS
 from intertwine_book.live.instrument import instrument
 
 _COLOURS = {key: COLOURS[key] for key in ("green", "grey", "orange", "blue")}
+
+
+def of_digits(width: int = 8, seed: int = 0) -> "Valley":
+    """The valley of a network on the first eight principal components of 500 digits, trained in a second.
+
+    Example:
+        >>> valley = of_digits(width=4)
+        >>> valley.loss(*valley.norms) < 1
+        True
+    """
+    digits = data.load("digits", "train", device="cpu")
+    x = digits.images.flatten(1).double()
+    axes = torch.linalg.eigh(torch.cov(x.T)).eigenvectors[:, -8:]
+    x, labels = (x @ axes)[:500] / 3, digits.labels[:500]
+    generator = torch.Generator().manual_seed(seed)
+    network = nn.Sequential(nn.Linear(8, width), nn.ReLU(), nn.Linear(width, len(digits.classes))).double()
+    weights = list(network.parameters())
+    with torch.no_grad():
+        for weight, inputs in zip(weights, (8, 8, width, width), strict=True):
+            weight.copy_((2 * torch.rand(weight.shape, generator=generator).double() - 1) / inputs**0.5)
+    optimiser = torch.optim.LBFGS(weights, max_iter=100, line_search_fn="strong_wolfe")
+
+    def closure() -> float:
+        optimiser.zero_grad()
+        loss = cross_entropy(network(x), labels)
+        loss.backward()
+        return loss.item()
+
+    optimiser.step(closure)
+    return Valley(weights, x, labels)
 
 
 class Valley:
@@ -73,18 +104,18 @@ class Valley:
             name: the id of the instrument.
         """
         scores = base64.b64encode(self._scores.half().numpy().tobytes()).decode()
-        data: dict[str, Any] = {
+        given: dict[str, Any] = {
             "scores": scores,
             "bias": self._bias.tolist(),
             "labels": self._labels.tolist(),
         }
-        data |= {"norms": list(self.norms), "colours": _COLOURS, "start": {"t": t, "s": s, "rate": rate}}
+        given |= {"norms": list(self.norms), "colours": _COLOURS, "start": {"t": t, "s": s, "rate": rate}}
         sentence = (
             "The green curve is the orbit of the trained network; the loss is "
             f"{self.loss(*self.norms):.3f} everywhere on it. Across the orbit it rises slowly near the "
             "trained network and fast far from it. With JavaScript you can drop a ball and let it descend."
         )
-        return instrument(name, ["engine", "valley"], data, self._still(t), sentence)
+        return instrument(name, ["engine", "valley"], given, self._still(t), sentence)
 
     def _still(self, t: float) -> str:
         """Level curves and the orbit; the loss across it as trained (grey) and at t (blue)."""
