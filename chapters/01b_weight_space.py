@@ -160,7 +160,6 @@ story.orbit()
 story.level()
 
 # %% [markdown]
-#
 # (sec-sharpness)=
 # ### Sharpness that is constant on each orbit
 #
@@ -346,8 +345,9 @@ mean_curves(hidden, "s", "change", "acts on", **axes)
 # Its two weights are the norms of the two layers, and $2Q_X$ is the difference of their squares.
 # At a small learning rate the ball descends along a curve of equal $Q_X$, the dashed one, and stays where that meets
 # the orbit.
-# With weight decay it goes on along the orbit to the place where the norms are equal, and the valley widest.
-# At the largest learning rate, in a narrow place, it jumps to a wider one: {eq}`eq-step` says by how much.
+# With weight decay it goes on beside the orbit, to the place where the norms are equal and the valley is widest.
+# At a large learning rate its steps are long where the valley is narrow, and it changes to another curve;
+# {eq}`eq-step` says to which.
 #
 # The activation between two layers of weights decides which quantities are conserved ($n$ neurons, no biases):
 #

@@ -47,7 +47,7 @@ def bit_slider(
     tokens: Mapping[str, Float[Tensor, "k n"]],
     signs: Float[Tensor, " n"],
     recorded: Recorded,
-    start: int = 4,
+    start: int = 3,
     name: str = "bits",
 ) -> HTML:
     """The instrument: the channels of a token as bars, with the value that is stored, before and after HD.

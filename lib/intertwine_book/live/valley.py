@@ -35,7 +35,8 @@ def of_digits(width: int = 8, seed: int = 0) -> "Valley":
     weights = list(network.parameters())
     with torch.no_grad():
         for weight, inputs in zip(weights, (8, 8, width, width), strict=True):
-            weight.copy_((2 * torch.rand(weight.shape, generator=generator).double() - 1) / inputs**0.5)
+            draw = torch.rand(weight.shape, generator=generator, dtype=torch.float64)
+            weight.copy_((2 * draw - 1) / inputs**0.5)
     optimiser = torch.optim.LBFGS(weights, max_iter=100, line_search_fn="strong_wolfe")
 
     def closure() -> float:

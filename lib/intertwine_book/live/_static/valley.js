@@ -120,10 +120,10 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours })
   const along = slider(root, { label: "along the valley", min: -1.25, max: 1.25, step: 0.05, value: start.t,
     text: (t) => `t = ${number(t, 2)}`, moved: place });
   const over = slider(root, { label: "across it", min: 0.2, max: 2.5, step: 0.05, value: start.s,
-    text: (s) => `pq = ${number(s, 2)}`, moved: place });
+    text: (s) => `× ${number(s, 2)}`, moved: place });
   slider(root, { label: "learning rate", min: -1, max: 5.5, step: 0.5, value: Math.log2(rate),
     text: (e) => `η = ${number(2 ** e, 1)}`, moved: (e) => { rate = 2 ** e; } });
-  slider(root, { label: "weight decay", min: 0, max: 0.005, step: 0.0005, value: 0,
+  slider(root, { label: "weight decay", min: 0, max: 0.001, step: 0.0001, value: 0,
     text: (l) => `λ = ${number(l, 4)}`, moved: (l) => { decay = l; } });
   const buttons = element(root, "p", { style: "display: flex; flex-wrap: wrap; gap: 0.4em" });
   button(buttons, "descend: 100 steps", () => descend(100));
