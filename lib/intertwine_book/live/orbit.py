@@ -188,7 +188,7 @@ _WORDS = {"digit": 22, "answer": 52, "pruned": 72, "weights": 112, "norm": 218}
 
 
 def _text(x: float | int, y: float | int, text: Any, anchor: str = "middle", fill: str | None = None) -> str:
-    coloured = f' fill="{fill}"' if fill else ""
+    coloured = f' fill="{fill}" text-decoration="underline"' if fill else ""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{coloured}>{text}</text>'
 
 

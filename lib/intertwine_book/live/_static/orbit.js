@@ -69,7 +69,8 @@ function orbit(root, { networks, digits, removed, neuron, colours, activation })
     const { W, norms, gone, change, most, answers: given } = move(), { word } = trained[activation];
     for (const row of [1, 2]) answers[row].forEach((text, k) => {
       text.textContent = given[row][k];
-      set(text, { fill: given[row][k] === given[0][k] ? "currentColor" : colours.red });
+      const [fill, line] = given[row][k] === given[0][k] ? [ink.fill, "none"] : [colours.red, "underline"];
+      set(text, { fill, "text-decoration": line });
     });
     columns.forEach(({ frame, bar, cells, above, below }, k) => {
       const height = Math.min(80, 9 * norms[k]);
