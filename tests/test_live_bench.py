@@ -94,17 +94,17 @@ def test_the_hidden_order_is_found_by_dragging_and_by_sliders(page, two):
     canvas = page.locator("canvas.map")
     box = canvas.bounding_box()
     red = "([row, n]) => { const c = document.querySelector('canvas.map'), p = c.getContext('2d');"
-    red += "const at = (k) => (k + .5) * c.width / n, alpha = (k) => p.getImageData(at(k), at(row), 1, 1).data[3];"
+    red += "const at = (k) => (k + .5) * c.width / n;"
+    red += "const alpha = (k) => p.getImageData(at(k), at(row), 1, 1).data[3];"
     red += "return [...Array(n).keys()].sort((i, j) => alpha(j) - alpha(i))[0]; }"
     order = [page.evaluate(red, [row, 8]) for row in range(8)]
     assert sorted(order) == [*range(8)]
-    middle = lambda k: (k + 0.5) * box["width"] / 8  # noqa: E731
+    middle = [(k + 0.5) * box["width"] / 8 for k in range(8)]
     for row in range(6):
-        page.mouse.move(box["x"] + middle(0), box["y"] + middle(row))
+        page.mouse.move(box["x"] + middle[0], box["y"] + middle[row])
         page.mouse.down()
-        page.mouse.move(box["x"] + middle(order[row]), box["y"] + middle(row), steps=3)
+        page.mouse.move(box["x"] + middle[order[row]], box["y"] + middle[row], steps=3)
         page.mouse.up()
-    assert said(page) != in_percent(two.alone()) or order[6] < order[7]
     page.locator("summary", has_text="More to change").click()
     page.get_by_label("channel of the back").fill("7")
     page.get_by_label("gets of the front").fill(str(order[6] + 1))

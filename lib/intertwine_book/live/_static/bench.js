@@ -104,19 +104,21 @@ function bench(root, { data, opens, shows, bars }) {
 
   // ---- the permutation that one makes: drag in a row of the matrix, or move both sliders
 
-  let row = 0;
+  let row = 0, held = [];  // the order before this row was moved: on its way a mark displaces no others
   function select(to) {
-    row = to;
+    [row, held] = [to, [...state.hand]];
     made.row.show(row + 1);
     made.from.show(state.hand[row] + 1);
   }
   function give(channel) {  // to the row, whose channel goes to the row that had this one
-    const other = state.hand.indexOf(channel);
-    [state.hand[row], state.hand[other]] = [channel, state.hand[row]];
+    const other = held.indexOf(channel);
+    state.hand = [...held];
+    [state.hand[row], state.hand[other]] = [channel, held[row]];
+    made.from.show(channel + 1);
   }
   function byHand(name, value) {
     if (name === "from") give(value - 1);
-    select(name === "from" ? row : value - 1);
+    else select(value - 1);
     ask();
   }
   function dragged(event) {
@@ -124,7 +126,6 @@ function bench(root, { data, opens, shows, bars }) {
     const at = (part) => Math.max(0, Math.min(n - 1, Math.floor(part * n)));
     if (event.type === "pointerdown") select(at((event.clientY - box.top) / box.height));
     give(at((event.clientX - box.left) / box.width));
-    select(row);
     ask();
   }
   canvas.addEventListener("pointerdown", (event) => {
