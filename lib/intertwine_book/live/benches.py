@@ -84,7 +84,7 @@ def ruined_by_a_rotation() -> HTML:
         True
     """
     two = digit_networks()
-    channels = two.back.get_submodule("bn2").weight.shape[0]
+    channels = len(two.back.get_parameter("bn2.weight"))
     Q = Orthogonal(channels).sample(torch.Generator().manual_seed(0))
     turned = two.stitched(two.back, map=Q.float())
     return bench(

@@ -39,10 +39,6 @@ function bench(root, { data, opens, shows, bars }) {
     const box = element(digits, "div");
     return { canvas: element(box, "canvas", { width: 8, height: 8 }), said: element(box, "span") };
   });
-  const under = element(controls.parentNode, "div");  // on a telephone it comes after the controls
-  const canvas = element(under, "canvas", { class: "map" }), pen = canvas.getContext("2d");
-  const legend = element(under, "p", { class: "note" });
-
   // ---- controls: those that the page asks about, and the others in a fold
 
   const asked = element(controls, "div"), more = Controls.fold(controls, "More to change");
@@ -52,7 +48,13 @@ function bench(root, { data, opens, shows, bars }) {
   const what = "CKA: which digits are alike, the biased estimate. Procrustes and R²: positions are samples.";
   element(bars.length ? headline : all, "p", { class: "note" }, what);
   all.addEventListener("toggle", ask);
-  const place = (name) => (shows.includes(name) ? asked : more);
+  const hand = ["row", "from"];  // their place is beside the map's
+  const place = (name) => (shows.includes(hand.includes(name) ? "map" : name) ? asked : more);
+  // the map is seen where the page asks about it; on a telephone after the controls
+  const seen = ["map", "rank", "stretch"].some((name) => shows.includes(name));
+  const under = element(seen ? controls.parentNode : more, "div");
+  const canvas = element(under, "canvas", { class: "map" }), pen = canvas.getContext("2d");
+  const legend = element(under, "p", { class: "note" });
 
   const CHOICES = {
     map: ["Map", [["none", "none"], ["by hand", "by hand"], ["permutation", "permutation"],
@@ -76,8 +78,7 @@ function bench(root, { data, opens, shows, bars }) {
       const [label, options] = CHOICES[name], chosen = (value) => change({ [name]: value });
       made[name] = Controls.choice(place(name), { label, options, value: state[name], chosen });
     } else {
-      const hand = name === "row" || name === "from";
-      const moved = (value) => (hand ? byHand(name, value) : change({ [name]: value }));
+      const moved = (value) => (hand.includes(name) ? byHand(name, value) : change({ [name]: value }));
       made[name] = Controls.slider(place(name), { ...SLIDERS[name], value: state[name] ?? 1, moved });
     }
   }
@@ -98,7 +99,7 @@ function bench(root, { data, opens, shows, bars }) {
     }
     if (!(state.rank <= n)) state.rank = n;
     for (const name of ["rank", "stretch"]) made[name].box.hidden = !fits;
-    for (const name of ["row", "from"]) made[name].box.hidden = state.map !== "by hand";
+    for (const name of hand) made[name].box.hidden = state.map !== "by hand";
     ask();
   }
 
@@ -140,22 +141,22 @@ function bench(root, { data, opens, shows, bars }) {
   // ---- drawing
 
   function drawMap(W) {  // blue is negative and red positive; by hand, the fainter, the smaller the cosine
-    const n = W.r, side = 12, hand = state.map === "by hand", M = hand ? stitching.cosines(state) : W;
-    const top = hand ? 1 : Math.max(...M.d.map(Math.abs)) || 1, ink = Controls.colour(root);
+    const n = W.r, side = 12, own = state.map === "by hand", M = own ? stitching.cosines(state) : W;
+    const top = own ? 1 : Math.max(...M.d.map(Math.abs)) || 1, ink = Controls.colour(root);
     Object.assign(canvas, { width: n * side, height: n * side });
-    canvas.style.touchAction = hand ? "none" : "auto";
+    canvas.style.touchAction = own ? "none" : "auto";
     for (let k = 0; k < n * n; k++) {
       const i = Math.floor(k / n), j = k % n, size = Math.abs(M.d[k]) / top;
-      pen.globalAlpha = size ** (hand ? 8 : 0.6);
+      pen.globalAlpha = size ** (own ? 4 : 0.6);
       pen.fillStyle = M.d[k] < 0 ? "#0072B2" : "#D55E00";
       pen.fillRect(j * side, i * side, side, side);
       pen.globalAlpha = 1;
-      if (hand && state.hand[i] === j) {
+      if (own && state.hand[i] === j) {
         Object.assign(pen, { strokeStyle: ink, lineWidth: i === row ? 4 : 2 });
         pen.strokeRect(j * side + 2, i * side + 2, side - 4, side - 4);
       }
     }
-    const words = hand ? "Drag a mark along its row: the redder a cell, the more alike both channels."
+    const words = own ? "Drag a mark along its row: the fuller a cell, the more alike both channels."
       : "Blue: negative, red: positive.";
     legend.textContent = `The map: rows are channels of the back, columns of the front. ${words}`;
     Controls.set(canvas, { role: "img", "aria-label": `The map, ${n} by ${n}` });
