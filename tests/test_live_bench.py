@@ -68,6 +68,7 @@ def test_each_map_shows_the_accuracy_of_the_library(page, two):
     assert page.get_by_role("radio", name="the first network").is_checked()
 
 
+@pytest.mark.slow
 def test_digits_say_what_the_network_answers(page, two):
     show(page, benches.which_map())
     page.get_by_role("radio", name="the second itself").check()
@@ -79,6 +80,7 @@ def test_digits_say_what_the_network_answers(page, two):
     assert re.search(r"0: \d, 1: \d", page.locator(".digits").get_attribute("aria-label"))
 
 
+@pytest.mark.slow
 def test_the_hidden_order_is_found_by_dragging_and_by_sliders(page, two):
     """Of eight channels, each is dragged to the fullest cell of its row; the last but one by its sliders."""
     show(
@@ -162,6 +164,7 @@ def test_a_rotation_ruins_the_network_and_least_squares_repairs_it(page, two):
     assert said(page, "cka") == "1.00"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 400])
 @pytest.mark.parametrize("made", PAGES, ids=lambda made: made.__name__)
 def test_a_bench_fits_its_window_and_axe_finds_nothing(browser, made, width):
