@@ -25,7 +25,7 @@ function bench(root, { data, opens, shows, bars }) {
   const headline = element(results, "div", { class: "measures" });
   ["accuracy", ...bars].forEach((name) => measure(headline, name));
   const alone = stitching.alone(state);
-  const mark = element(rows.get("accuracy").track, "u", { style: `left: ${100 * alone.accuracy}%` });
+  element(rows.get("accuracy").track, "u", { style: `left: ${100 * alone.accuracy}%` });
   const ground = `Of ${alone.answers.length} digits. The line: the second network alone,`;
   element(results, "p", { class: "note" }, `${ground} ${percent(alone.accuracy, 1)}.`);
 
@@ -39,6 +39,7 @@ function bench(root, { data, opens, shows, bars }) {
     const box = element(digits, "div");
     return { canvas: element(box, "canvas", { width: 8, height: 8 }), said: element(box, "span") };
   });
+
   // ---- controls: those that the page asks about, and the others in a fold
 
   const asked = element(controls, "div"), more = Controls.fold(controls, "More to change");
@@ -92,12 +93,12 @@ function bench(root, { data, opens, shows, bars }) {
     Object.assign(state, values);
     const n = stitching.channels(state), fits = state.map === "least squares";
     if (state.hand.length !== n) {  // another layer
-      Object.assign(state, { hand: Array.from({ length: n }, (_, i) => i), rank: n });
-      for (const name of ["rank", "row", "from"]) Controls.set(made[name].input, { max: n });
-      made.rank.show(n);
+      const rank = state.hand.length ? n : Math.min(n, state.rank);  // at first, what the page says
+      Object.assign(state, { hand: Array.from({ length: n }, (_, i) => i), rank });
+      for (const name of ["rank", ...hand]) Controls.set(made[name].input, { max: n });
+      made.rank.show(rank);
       select(0);
     }
-    if (!(state.rank <= n)) state.rank = n;
     for (const name of ["rank", "stretch"]) made[name].box.hidden = !fits;
     for (const name of hand) made[name].box.hidden = state.map !== "by hand";
     ask();
