@@ -370,8 +370,7 @@ print(f"accuracy {of_noise:.1%} after a front of noise")
 # regression*):
 
 # %%
-generator = torch.Generator().manual_seed(seed)
-X = torch.randn(1000, 2, generator=generator) * torch.tensor([10.0, 1.0])
+X = torch.randn(1000, 2, generator=draw) * torch.tensor([10.0, 1.0])
 label = X[:, 1] > 0  # the quiet channel
 _, _, Vh = torch.linalg.svd(X, full_matrices=False)  # M_LS is the identity
 fit = X @ Vh[:1].T @ Vh[:1]

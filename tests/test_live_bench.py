@@ -68,6 +68,7 @@ def test_each_map_shows_the_accuracy_of_the_library(page, two):
     assert page.get_by_role("radio", name="the first network").is_checked()
 
 
+@pytest.mark.slow
 def test_digits_say_what_the_network_answers(page, two):
     show(page, benches.which_map())
     page.get_by_role("radio", name="the second itself").check()
@@ -79,8 +80,9 @@ def test_digits_say_what_the_network_answers(page, two):
     assert re.search(r"0: \d, 1: \d", page.locator(".digits").get_attribute("aria-label"))
 
 
+@pytest.mark.slow
 def test_the_hidden_order_is_found_by_dragging_and_by_sliders(page, two):
-    """Of eight channels, each is dragged to the reddest cell of its row; the last but one by its sliders."""
+    """Of eight channels, each is dragged to the fullest cell of its row; the last but one by its sliders."""
     show(
         page,
         bench(
@@ -94,18 +96,17 @@ def test_the_hidden_order_is_found_by_dragging_and_by_sliders(page, two):
     canvas = page.locator("canvas.map")
     box = canvas.bounding_box()
     red = "([row, n]) => { const c = document.querySelector('canvas.map'), p = c.getContext('2d');"
-    red += "const at = (k) => (k + .5) * c.width / n, alpha = (k) => p.getImageData(at(k), at(row), 1, 1).data[3];"
+    red += "const at = (k) => (k + .5) * c.width / n;"
+    red += "const alpha = (k) => p.getImageData(at(k), at(row), 1, 1).data[3];"
     red += "return [...Array(n).keys()].sort((i, j) => alpha(j) - alpha(i))[0]; }"
     order = [page.evaluate(red, [row, 8]) for row in range(8)]
     assert sorted(order) == [*range(8)]
-    middle = lambda k: (k + 0.5) * box["width"] / 8  # noqa: E731
+    middle = [(k + 0.5) * box["width"] / 8 for k in range(8)]
     for row in range(6):
-        page.mouse.move(box["x"] + middle(0), box["y"] + middle(row))
+        page.mouse.move(box["x"] + middle[0], box["y"] + middle[row])
         page.mouse.down()
-        page.mouse.move(box["x"] + middle(order[row]), box["y"] + middle(row), steps=3)
+        page.mouse.move(box["x"] + middle[order[row]], box["y"] + middle[row], steps=3)
         page.mouse.up()
-    assert said(page) != in_percent(two.alone()) or order[6] < order[7]
-    page.locator("summary", has_text="More to change").click()
     page.get_by_label("channel of the back").fill("7")
     page.get_by_label("gets of the front").fill(str(order[6] + 1))
     until(page, in_percent(two.alone()))
@@ -163,6 +164,7 @@ def test_a_rotation_ruins_the_network_and_least_squares_repairs_it(page, two):
     assert said(page, "cka") == "1.00"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 400])
 @pytest.mark.parametrize("made", PAGES, ids=lambda made: made.__name__)
 def test_a_bench_fits_its_window_and_axe_finds_nothing(browser, made, width):

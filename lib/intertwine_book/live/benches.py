@@ -84,8 +84,9 @@ def ruined_by_a_rotation() -> HTML:
         True
     """
     two = digit_networks()
-    width = two.stitched().stitch.weight.shape[0]
-    turned = two.stitched(two.back, map=Orthogonal(width).sample(torch.Generator().manual_seed(0)).float())
+    channels = len(two.back.get_parameter("bn2.weight"))
+    Q = Orthogonal(channels).sample(torch.Generator().manual_seed(0))
+    turned = two.stitched(two.back, map=Q.float())
     return bench(
         two,
         opens={"front": "itself", "turn": 1},
