@@ -29,7 +29,8 @@ def still(figure: Any) -> str:
     It has scatters, meshes and surfaces in three dimensions, whose scene gives the range of each axis, or
     lines in two. The figure around it says what is seen, so the image itself is silent.
     """
-    drawn = Figure(figsize=(_WIDE, (figure.layout.height or 450) / 100), dpi=110, layout="none")
+    drawn = Figure(figsize=(_WIDE, (figure.layout.height or 450) / 100), dpi=110)
+    drawn.set_layout_engine("none")
     axis = drawn.add_axes((0, 0, 1, 0.9))
     seen = [trace for trace in figure.data if trace.visible in (None, True)]
     if any(trace.type in ("scatter3d", "mesh3d", "surface") for trace in figure.data):
