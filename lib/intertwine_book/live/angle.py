@@ -18,12 +18,13 @@ _COLOURS = [COLOURS[name] for name in ("blue", "orange", "green", "pink")]
 _LOOK = {"colours": _COLOURS, "repaired": COLOURS["blue"], "bare": COLOURS["red"]}
 
 
-def turning(basis: Float[Tensor, "n n"], degrees: float) -> Float[Tensor, "n n"]:
+def turning(basis: Float[Tensor, "n n"], degrees: int) -> Float[Tensor, "n n"]:
     """A rotation by one angle in every plane that two successive columns of an orthogonal basis span.
 
     Example:
-        >>> turning(torch.eye(2), 90).round().tolist()
-        [[0.0, -1.0], [1.0, 0.0]]
+        >>> turned = turning(torch.eye(2), 90) @ torch.tensor([1.0, 0.0])
+        >>> torch.allclose(turned, torch.tensor([0.0, 1.0]), atol=1e-6)
+        True
     """
     t = torch.deg2rad(torch.tensor(float(degrees), dtype=basis.dtype))
     cos, sin = t.cos(), t.sin()
@@ -47,16 +48,17 @@ def angle(
         >>> from intertwine_book import data, models
         >>> few = data.load("digits", "test", device="cpu")[:20]
         >>> page = angle(models.myrtle(2, norm=False, in_channels=1), "conv2", few, few)
-        >>> "The best repair leaves 25 % of them" in page.data  # of the four inputs
+        >>> "It leaves 25\N{NO-BREAK SPACE}% unexplained" in page.data  # of the four inputs
         True
 
-    The layer has an even number of outputs and is followed by a ReLU. The repair is fitted by least squares on
-    the first digits, and accuracy is that on the others. The instrument opens at the angle of the still
+    The layer has an even number of outputs and is followed by a ReLU. The repair is fitted by least squares
+    on the first digits, and accuracy is that on the others. The instrument opens at the angle of the still
     picture, in degrees.
     """
     small = rounded(network).double()
     before = [each for each, _ in small.named_children()].index(layer) + 1
-    basis = haar_rotation(len(small[before - 1].weight), torch.Generator().manual_seed(seed)).double()
+    channels = small.get_parameter(f"{layer}.weight").shape[0]
+    basis = haar_rotation(channels, torch.Generator().manual_seed(seed)).double()
     data = {
         "network": exported(network),
         "digits": exported_digits(fit, judged),
@@ -72,8 +74,8 @@ def angle(
     lost = 100 * ((back - wanted).square().sum() / wanted.square().sum()).item()
     left, right, bare = repaired(small, layer, turning(basis, degrees), fit, judged)
     sentence = (
-        f"Left: four inputs after a turn by {degrees}° and ReLU. Right: where they belong (rings), joined with "
-        f"where the best repair puts them. The best repair leaves {lost:.0f} % of them. In the trained network "
+        f"Left: four inputs after a turn by {degrees}° and ReLU. Right: where they belong (rings), joined "
+        f"with where the best repair puts them. It leaves {lost:.0f} % unexplained. In the trained network "
         f"it leaves {left:.1f} %; {right:.1f} % of the digits are right with it and {bare:.1f} % without."
     ).replace(" %", "\N{NO-BREAK SPACE}%")
     parts = ["engine", "linear_algebra", "angle"]
@@ -83,7 +85,7 @@ def angle(
 def repaired(
     network: nn.Sequential, layer: str, A: Float[Tensor, "n n"], fit: Dataset, judged: Dataset
 ) -> tuple[float, float, float]:
-    """With A before the ReLU after a layer: the share that the best repair leaves, and accuracy with it and without.
+    """A matrix before the ReLU of a layer: what the best repair leaves, and accuracy with it and without.
 
     Example:
         >>> from intertwine_book import data, models

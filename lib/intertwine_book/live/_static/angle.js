@@ -1,9 +1,10 @@
 // The instrument of angle.py. A matrix leaves the identity, in two neurons and in the channels of a trained
 // network; least squares repairs what it can after the ReLU.
 function angle(root, { network, digits, fit, before, planes, look, start }) {
-  const { element, percent, number } = Controls, { matrix, times, transposed, solve, squares } = Algebra;
+  const { element, number } = Controls, { matrix, times, transposed, solve, squares } = Algebra;
   const layers = Engine.network(network), z = Engine.run(layers, Engine.images(digits), { to: before });
   const labels = digits.labels.slice(fit), n = z.c, positions = z.s * z.s;
+  const percent = (share, digits) => Controls.percent(share, digits).replace(" ", "\u00a0");
   const relu = (M) => matrix(M.r, M.c, M.d.map((v) => Math.max(v, 0)));
 
   // Rows of channels, and columns of samples at positions: those of the fit, and those that are judged.
@@ -44,10 +45,10 @@ function angle(root, { network, digits, fit, before, planes, look, start }) {
     return kind === "turn" && basis ? times(times(basis, A), transposed(basis)) : A;
   };
 
-  const panels = element(root, "div", { class: "panels" });
-  const panel = (alt, box) => {
-    const figure = element(panels, "figure");
-    const svg = element(figure, "svg", { viewBox: box, role: "img", "aria-label": alt });
+  const panels = element(root, "div", { class: "panels", style: "display: flex; flex-wrap: wrap" });
+  const panel = (alt, box) => {  // on a telephone the third is below the others, as wide as both
+    const figure = element(panels, "figure", { style: "flex: 1 1 9em" }), style = "max-height: 14em";
+    const svg = element(figure, "svg", { viewBox: box, role: "img", "aria-label": alt, style });
     return { svg, said: element(figure, "figcaption") };
   };
   const plane = (alt) => {
@@ -87,7 +88,7 @@ function angle(root, { network, digits, fit, before, planes, look, start }) {
     const rounded = [0, 1, 2, 3].map((k) => column(bent, k).map((v) => Math.round(1e6 * v) + 0).join());
     const count = ["one place", "two places", "three places", "four places"][new Set(rounded).size - 1];
     hidden.said.textContent = `After ReLU the four inputs are at ${count}.`;
-    mended.said.textContent = `The best repair leaves ${percent(left)} of them.`;
+    mended.said.textContent = `The best repair leaves ${percent(left)} unexplained.`;
   };
   const draw = () => {
     planesDrawn();
@@ -100,8 +101,9 @@ function angle(root, { network, digits, fit, before, planes, look, start }) {
       dot(trail, x, 90 - 90 * share, 1.6, kind);
       dot(now, x, 90 - 90 * share, 4, kind);
     });
-    graph.said.textContent = `In a trained network it leaves ${percent(left, 1)}: ${percent(both[1], 1)} of the `
-      + `digits are right (filled), ${percent(both[0], 1)} without it (open); at first ${percent(alone, 1)}.`;
+    graph.said.textContent = `In a trained network it leaves ${percent(left, 1)}. Of the digits `
+      + `${percent(both[1], 1)} are right with it (filled), ${percent(both[0], 1)} without (open); `
+      + `${percent(alone, 1)} at first.`;
     say([hidden, mended, graph].map(({ said }) => said.textContent).join(" "));
   };
   const ask = Controls.drawing(draw);
