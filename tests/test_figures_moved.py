@@ -26,7 +26,6 @@ from intertwine_book.figures.neuron_slider import neuron_slider
 from intertwine_book.figures.one_function import one_function
 from intertwine_book.figures.solids import polytope
 from intertwine_book.figures.still import still
-from intertwine_book.figures.turn_basis import turn_basis
 from intertwine_book.figures.valley_slider import valley_slider
 
 CORNERS = torch.tensor([[1.0, -1, 0], [0, 1, -1], [-1, 0, 1]], dtype=torch.float64)
@@ -121,24 +120,6 @@ def test_a_swap_and_a_scaling_move_the_weights_and_not_the_graph(page):
     assert graph.get_attribute("points") == before and said(page).endswith(given[-30:])
     page.get_by_role("button", name="as given").click()
     assert said(page) == given
-
-
-@pytest.mark.slow
-def test_a_basis_that_turns_exchanges_what_its_units_select(page):
-    page.set_content(turn_basis().data)
-
-    def select() -> list[tuple[float, str]]:
-        words = [text.split() for text in page.locator("output").all_inner_texts()]
-        return [(float(iou), concept) for _, iou, _, concept in words]
-
-    (one, first), (two, second) = select()
-    assert min(one, two) > 0.7 and (first, second) == ("“sky”", "“road”")
-    page.locator("input").fill("45")
-    (one, _), (two, second) = select()
-    assert one < 0.5 and two > 0.7 and second == "“road”"
-    page.locator("input").fill("90")
-    (one, first), (two, _) = select()
-    assert one > 0.7 and first == "“road”" and two < 0.5
 
 
 BARS = bars_slider(
@@ -297,6 +278,6 @@ def test_a_still_picture_has_what_the_figure_shows_at_first():
 
 
 def test_a_moving_figure_loads_nothing_from_elsewhere():
-    for figure in (drag_matrix(), PLANE, COLD, one_function(), turn_basis(), BARS, VALLEY):
+    for figure in (drag_matrix(), PLANE, COLD, one_function(), BARS, VALLEY):
         assert "src=" not in figure.data
         assert figure.data.count("http") <= 1, "the namespace of SVG"
