@@ -203,6 +203,21 @@ def test_a_mark_stays_on_the_line_of_its_formula(page, tmp_path):
     assert page.locator("p").text_content() == "Let x, or y and more."
 
 
+def test_a_link_leads_past_everything_to_the_controls_of_the_first_figure_that_moves(page, tmp_path):
+    script = (Path(__file__).parent.parent / "book/_static/accessible.js").read_text()
+    skip = '<div id="pst-skip-link"><a href="#main-content">Skip to main content</a></div>'
+    links = "<a href='#'>a link</a>" * 20
+    widget = '<div class="widget" id="moves"><input type="range"></div>'
+    body = (
+        f'{skip}{links}<main id="main-content"><article class="bd-article">{links}{widget}</article></main>'
+    )
+    (tmp_path / "page.html").write_text(f"<!doctype html><script>{script}</script>{body}")
+    page.goto((tmp_path / "page.html").as_uri())
+    for key in ("Tab", "Tab", "Enter", "Tab"):
+        page.keyboard.press(key)
+    assert page.evaluate("document.activeElement.tagName") == "INPUT"
+
+
 @pytest.mark.skipif(not shutil.which("node"), reason="needs node")
 def test_every_script_is_javascript():
     root = Path(__file__).parent.parent

@@ -106,3 +106,15 @@ def test_the_still_picture_says_what_the_instrument_opens_with(parts):
     assert 0 < float(left) < 100
     with pytest.raises(ValueError, match="is not in list"):
         angle(models.myrtle(2, norm=False, in_channels=1), "conv9", *parts[1:])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 400])
+def test_it_can_be_used_by_everyone_and_fits_a_telephone(page, width):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page.set_viewport_size({"width": width, "height": 900})
+    page.wait_for_timeout(300)
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    rules = [fault["id"] for fault in found if fault["impact"] in ("serious", "critical")]
+    assert not rules and page.evaluate("document.documentElement.scrollWidth") <= width

@@ -1,7 +1,7 @@
 // The instrument of angle.py. A matrix leaves the identity, in two neurons and in the channels of a trained
 // network; least squares repairs what it can after the ReLU.
 function angle(root, { network, digits, fit, before, planes, look, start }) {
-  const { element, number } = Controls, { matrix, times, transposed, solve, squares } = Algebra;
+  const { element, number } = Controls, { matrix, times, inner, transposed, solve, squares } = Algebra;
   const layers = Engine.network(network), z = Engine.run(layers, Engine.images(digits), { to: before });
   const labels = digits.labels.slice(fit), n = z.c, positions = z.s * z.s;
   const percent = (share, digits) => Controls.percent(share, digits).replace(" ", "\u00a0");
@@ -28,8 +28,7 @@ function angle(root, { network, digits, fit, before, planes, look, start }) {
 
   // The repair R of the activations `hidden`, and the share of `target` that it leaves.
   const repair = (hidden, target) => {
-    const back = transposed(hidden);
-    const R = transposed(solve(times(hidden, back), transposed(times(target, back))));
+    const R = transposed(solve(inner(hidden, hidden), inner(hidden, target)));
     const rest = times(R, hidden);
     rest.d.forEach((value, k) => { rest.d[k] = target.d[k] - value; });
     return { R, left: squares(rest) / squares(target) };
