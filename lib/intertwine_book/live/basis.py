@@ -23,7 +23,7 @@ from intertwine_book.data.segmented import Segmented
 from intertwine_book.figures.style import COLOURS
 from intertwine_book.live.instrument import instrument
 
-LAYERS = 4  # that may be seen in one scene: two bits a pixel
+KINDS_OF_PIXELS = 4  # that may be seen in one scene: two bits a pixel
 _DIM = 0.22
 
 
@@ -161,9 +161,9 @@ def _codes(masks: Masks) -> tuple[np.ndarray, list[list[list[int]]]]:
     kinds, shows = [], []
     for scene in masks.codes.cpu():
         found, which = scene.unique(return_inverse=True)
-        if len(found) > LAYERS:
+        if len(found) > KINDS_OF_PIXELS:
             raise ValueError(
-                f"Expected {LAYERS} kinds of pixels in a scene or fewer, was given {len(found)}."
+                f"Expected {KINDS_OF_PIXELS} kinds of pixels in a scene or fewer, was given {len(found)}."
             )
         kinds.append(which.flatten().numpy())
         shows.append([masks.table[int(code)].nonzero().flatten().tolist() for code in found])
