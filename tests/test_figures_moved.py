@@ -12,7 +12,6 @@ from intertwine import genni
 from intertwine_book.figures.drag_plane import drag_plane
 from intertwine_book.figures.interactive import script
 from intertwine_book.figures.matrix_slider import matrix_slider
-from intertwine_book.figures.turn_basis import turn_basis
 
 CORNERS = torch.tensor([[1.0, -1, 0], [0, 1, -1], [-1, 0, 1]], dtype=torch.float64)
 HEXAGON = genni.plane(torch.cat([CORNERS, torch.ones(3, 3)], 1))
@@ -65,24 +64,6 @@ def test_a_plane_to_drag_in_is_a_picture_without_its_script():
     assert hidden.count("<button") == still.count("<button") == 2
 
 
-@pytest.mark.slow
-def test_a_basis_that_turns_exchanges_what_its_units_select(page):
-    page.set_content(turn_basis().data)
-
-    def select() -> list[tuple[float, str]]:
-        words = [text.split() for text in page.locator("output").all_inner_texts()]
-        return [(float(iou), concept) for _, iou, _, concept in words]
-
-    (one, first), (two, second) = select()
-    assert min(one, two) > 0.7 and (first, second) == ("“sky”", "“road”")
-    page.locator("input").fill("45")
-    (one, _), (two, second) = select()
-    assert one < 0.5 and two > 0.7 and second == "“road”"
-    page.locator("input").fill("90")
-    (one, first), (two, _) = select()
-    assert one > 0.7 and first == "“road”" and two < 0.5
-
-
 COLD = matrix_slider(
     torch.stack([torch.full((2, 2), 0.5), torch.eye(2).flip(0)]),
     [1.0, 0.01],
@@ -132,6 +113,21 @@ def test_a_mark_stays_on_the_line_of_its_formula(page, tmp_path):
     assert page.locator("p").text_content() == "Let x, or y and more."
 
 
+def test_a_link_leads_past_everything_to_the_controls_of_the_first_figure_that_moves(page, tmp_path):
+    script = (Path(__file__).parent.parent / "book/_static/accessible.js").read_text()
+    skip = '<div id="pst-skip-link"><a href="#main-content">Skip to main content</a></div>'
+    links = "<a href='#'>a link</a>" * 20
+    widget = '<div class="widget" id="moves"><input type="range"></div>'
+    body = (
+        f'{skip}{links}<main id="main-content"><article class="bd-article">{links}{widget}</article></main>'
+    )
+    (tmp_path / "page.html").write_text(f"<!doctype html><script>{script}</script>{body}")
+    page.goto((tmp_path / "page.html").as_uri())
+    for key in ("Tab", "Tab", "Enter", "Tab"):
+        page.keyboard.press(key)
+    assert page.evaluate("document.activeElement.tagName") == "INPUT"
+
+
 @pytest.mark.skipif(not shutil.which("node"), reason="needs node")
 def test_every_script_is_javascript():
     root = Path(__file__).parent.parent
@@ -142,6 +138,6 @@ def test_every_script_is_javascript():
 
 
 def test_a_moving_figure_loads_nothing_from_elsewhere():
-    for figure in (PLANE, COLD, turn_basis()):
+    for figure in (PLANE, COLD):
         assert "src=" not in figure.data
         assert figure.data.count("http") <= 1, "the namespace of SVG"
