@@ -18,37 +18,6 @@ from intertwine_book.live.instrument import instrument
 _COLOURS = {key: COLOURS[key] for key in ("green", "grey", "orange", "blue")}
 
 
-def of_digits(width: int = 8, seed: int = 0) -> "Valley":
-    """The valley of a network on the first eight principal components of 500 digits, trained in a second.
-
-    Example:
-        >>> valley = of_digits(width=4)
-        >>> valley.loss(*valley.norms) < 1
-        True
-    """
-    digits = data.load("digits", "train", device="cpu")
-    x = digits.images.flatten(1).double()
-    axes = torch.linalg.eigh(torch.cov(x.T)).eigenvectors[:, -8:]
-    x, labels = (x @ axes)[:500] / 3, digits.labels[:500]
-    generator = torch.Generator().manual_seed(seed)
-    network = nn.Sequential(nn.Linear(8, width), nn.ReLU(), nn.Linear(width, len(digits.classes))).double()
-    weights = list(network.parameters())
-    with torch.no_grad():
-        for weight, inputs in zip(weights, (8, 8, width, width), strict=True):
-            draw = torch.rand(weight.shape, generator=generator, dtype=torch.float64)
-            weight.copy_((2 * draw - 1) / inputs**0.5)
-    optimiser = torch.optim.LBFGS(weights, max_iter=100, line_search_fn="strong_wolfe")
-
-    def closure() -> float:
-        optimiser.zero_grad()
-        loss = cross_entropy(network(x), labels)
-        loss.backward()
-        return loss.item()
-
-    optimiser.step(closure)
-    return Valley(weights, x, labels)
-
-
 class Valley:
     """The loss of a ReLU network with one hidden layer, in the plane of two scales of its weights.
 
@@ -155,6 +124,37 @@ class Valley:
             f'<path d="M44 8V214H294M364 8V214H614" stroke="currentColor"/>{"".join(parts)}'
             f'<g fill="currentColor" font-size="15">{text}</g></svg>'
         )
+
+
+def of_digits(width: int = 8, seed: int = 0) -> Valley:
+    """The valley of a network on the first eight principal components of 500 digits, trained in a second.
+
+    Example:
+        >>> valley = of_digits(width=4)
+        >>> valley.loss(*valley.norms) < 1
+        True
+    """
+    digits = data.load("digits", "train", device="cpu")
+    x = digits.images.flatten(1).double()
+    axes = torch.linalg.eigh(torch.cov(x.T)).eigenvectors[:, -8:]
+    x, labels = (x @ axes)[:500] / 3, digits.labels[:500]
+    generator = torch.Generator().manual_seed(seed)
+    network = nn.Sequential(nn.Linear(8, width), nn.ReLU(), nn.Linear(width, len(digits.classes))).double()
+    weights = list(network.parameters())
+    with torch.no_grad():
+        for weight, inputs in zip(weights, (8, 8, width, width), strict=True):
+            draw = torch.rand(weight.shape, generator=generator, dtype=torch.float64)
+            weight.copy_((2 * draw - 1) / inputs**0.5)
+    optimiser = torch.optim.LBFGS(weights, max_iter=100, line_search_fn="strong_wolfe")
+
+    def closure() -> float:
+        optimiser.zero_grad()
+        loss = cross_entropy(network(x), labels)
+        loss.backward()
+        return loss.item()
+
+    optimiser.step(closure)
+    return Valley(weights, x, labels)
 
 
 def _line(points: list[tuple[float, float]]) -> str:

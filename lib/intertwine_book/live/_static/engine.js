@@ -221,6 +221,6 @@ const Engine = (() => {
     return x;
   }
 
-  return { bytes, halves, tensor, copy, samples, pack, convolve, activate, network, repack, untrained, run, answers,
-    images, ACTIVATIONS };
+  return { bytes, halves, tensor, copy, samples, pack, convolve, activate, network, repack, untrained, run,
+    answers, images, ACTIVATIONS };
 })();
