@@ -288,7 +288,8 @@ for k in range(searches):
 thin = genni.grid_loss(live, flats[0], (-2, 2), points_3d)
 
 spots = flats[0].coordinates
-epsilon_slider(thin, [0.01, 0.03, 0.1, 0.2], name="live", points=spots)
+levels = [0.01, 0.03, 0.1, 0.2]
+epsilon_slider(thin, levels, name="live", points=spots, start=0)
 
 # %% [markdown]
 # (sec-dimension)=
