@@ -405,7 +405,7 @@ print("two nonzero slopes: they become", slopes(further).numpy().round(2))
 
 # %% figure="fig-hyperboloid"
 level = closed_form.slopes(theirs)[1].item()
-sheet, shade = closed_form.negative_sheet(space, level)
+sheet, shade = closed_form.negative_sheet(space, level, n=16, turns=80)
 hyperboloid(sheet, shade, label="c₁w₁", name="hole")
 
 # %%

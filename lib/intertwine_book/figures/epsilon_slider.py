@@ -21,7 +21,7 @@ def epsilon_slider(
     name: str,
     points: Any = None,
     kinds: Mapping[str, Any] | None = None,
-    limit: int = 6000,
+    limit: int = 2500,
     start: int = -1,
 ) -> Interactive:
     """The ε-set on a grid of three dimensions, to turn with the mouse, with ε, growing, on a slider.
