@@ -26,8 +26,8 @@ def export(space: WeightSpace) -> dict[str, Any]:
 
         - `dimension`: of the whole group;
         - `spaces`: dictionaries with `index`, `name`, `kind`, `group`, `units`, `blocks`, `base` (the index
-          of the space whose units are the blocks, or None), `dimension`, `why` (the operations that decide the
-          group), and `writers` and `readers`, which are those of `mappings`;
+          of the space whose units are the blocks, or None), `dimension`, `why` (the operations that decide
+          the group), and `writers` and `readers`, which are those of `mappings`;
         - `weights`: name → the `shape` of each parameter, and of each buffer that a node takes, and the
           reason why it `stays`, None if it moves or is no parameter;
         - `nodes`, `edges`: those of `WeightSpace.graph`, edges with the indices of nodes and of spaces.
