@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Mapping
 from colorsys import hls_to_rgb
 from dataclasses import dataclass
 from functools import cache
@@ -47,16 +47,18 @@ class _Line:
     place: int = 0  # among the lines that leave its row
 
 
-def draw(graph: Graph, spaces: Iterable[HiddenSpace]) -> Drawing:
+def draw(graph: Graph, spaces: Mapping[int, tuple[str, str]]) -> Drawing:
     """A box for each node, one below the other in the order of the run.
 
     Arrows are values, ends of boxes weights, in the colours of the spaces that move them; grey stays. The
     group of a space is written where its first value leaves a box. A value that is read further down runs
     left of the boxes, so that the drawing is narrow enough for a telephone. A space has the id `space-3`, a
     node `node-5`, by their numbers; resting on one tells what it is.
+
+    Args:
+        spaces: the number of each → what is written where it begins, and what is told of it.
     """
     nodes, edges = graph
-    found = {hidden.index: hidden for hidden in spaces}
     lines = [
         _Line(s, edge.start, edge.start + 1 in edge.ends, [row for row in edge.ends if row > edge.start + 1])
         for edge in edges
@@ -68,9 +70,9 @@ def draw(graph: Graph, spaces: Iterable[HiddenSpace]) -> Drawing:
     # the row of the first value, or else weight, of each space
     first = {s: row for row, node in reversed([*enumerate(nodes)]) for s in node.spaces}
     first |= {s: edge.start for edge in reversed(edges) for s in edge.spaces}
-    groups: dict[int, list[HiddenSpace]] = defaultdict(list)
-    for hidden in found.values():
-        groups[first.get(hidden.index, 0)].append(hidden)
+    groups: dict[int, list[int]] = defaultdict(list)
+    for s in spaces:
+        groups[first.get(s, 0)].append(s)
 
     top = [4]
     for row in range(len(nodes)):
@@ -84,29 +86,27 @@ def draw(graph: Graph, spaces: Iterable[HiddenSpace]) -> Drawing:
         for j, s in enumerate(node.spaces, 1):
             end = f'x="{left + wide - 8 * j}" y="{y + 3}" width="5" height="{HEIGHT - 6}"'
             parts[s].append(f'<rect {end} fill="{colour(s)}"/>')
-        for j, hidden in enumerate(groups[row], 1):
-            text = f"{hidden.name}: {in_symbols(hidden.group)}"
-            lower, length = y + 22 * j + 3, 12 + LETTER * len(text)
-            parts[hidden.index] += [
-                _box(x, lower, length, 20, colour(hidden.index)),
-                _text(x + 6, lower, text),
-            ]
+        for j, s in enumerate(groups[row], 1):
+            lower, length = y + 22 * j + 3, 12 + LETTER * len(spaces[s][0])
+            parts[s] += [_box(x, lower, length, 20, colour(s)), _text(x + 6, lower, spaces[s][0])]
             right = max(right, x + length)
     coloured = [
         each
-        for s, hidden in found.items()
-        for each in (f'<g id="space-{s}">', _title(_told(hidden)), *parts[s], "</g>")
+        for s, (_, told) in spaces.items()
+        for each in (f'<g id="space-{s}">', _title(told), *parts[s], "</g>")
     ]
-    size = f'width="{right + 4}" height="{top[-1]}" font-size="14" font-family="{FONT}"'
+    wide, high = right + 4, top[-1]
+    size = f'width="{wide}" height="{high}" viewBox="0 0 {wide} {high}" font-size="14" font-family="{FONT}"'
     start = f'<svg xmlns="http://www.w3.org/2000/svg" {size}>'
     return Drawing("\n".join([start, *parts[None], *boxes, *coloured, "</svg>"]))
 
 
-def _told(hidden: HiddenSpace) -> str:
-    """A space in a sentence or two."""
+def told(hidden: HiddenSpace) -> tuple[str, str]:
+    """What is written of a space, and what is told of it."""
     sides = ("writers", hidden.writers), ("readers", hidden.readers)
     lists = "; ".join(f"{side}: {', '.join(names)}" for side, names in sides if names)
-    return f"{hidden.size} units, dimension {hidden.dimension}; why: {', '.join(hidden.why)}; {lists}"
+    why = f"{hidden.size} units, dimension {hidden.dimension}; why: {', '.join(hidden.why)}; {lists}"
+    return f"{hidden.name}: {in_symbols(hidden.group)}", why
 
 
 def _title(text: str) -> str:

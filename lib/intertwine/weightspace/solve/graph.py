@@ -61,7 +61,7 @@ def graph(run: Run, solution: Solution) -> Graph:
         made |= {ref.index: len(nodes) for ref in call.results if ref.index not in before}
         spaces = sorted({s for i in weights for s in solution.touched(i)})
         names = dict.fromkeys(run.stored(i)[0] for i in weights)
-        nodes.append(Node(_module(run, call), call.name, tuple(names), tuple(spaces)))
+        nodes.append(Node(_module(run, call), call.title or call.name, tuple(names), tuple(spaces)))
     edges = [Edge(made[i], tuple(rows), tuple(sorted(solution.touched(i)))) for i, rows in readers.items()]
     return Graph(nodes, edges)
 
