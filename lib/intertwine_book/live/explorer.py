@@ -1,24 +1,16 @@
 """The symmetry explorer: networks in the colours of their hidden spaces, and the weights of each space."""
 
 import json
-from collections.abc import Iterator, Sequence
-from itertools import product
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import torch
 from IPython.display import HTML
 
-from intertwine.weightspace import Edge, Graph, Node, export, find_symmetries
-from intertwine.weightspace.solve.draw import colour, draw, in_symbols
-from intertwine_book.live.architectures import PLACES, PUBLIC, Block, Switches, build
-from intertwine_book.live.folded import Exported, Folded, folded, ranges, together
+from intertwine.weightspace import Edge, Graph, Node
+from intertwine.weightspace.solve.draw import colour, draw
+from intertwine_book.live.architectures import PUBLIC, Switches
 from intertwine_book.live.instrument import instrument
-
-RECORDED = Path(__file__).parent / "_static" / "symmetries.json"
-
-View = dict[str, Any]
-"""A network as the page has it: rows, values between them, the fold, spaces, and what stays."""
+from intertwine_book.live.views import View, key, recorded, written
 
 OPTIONS = {
     "norms": ("RMS norm", "layer norm"),
@@ -31,182 +23,56 @@ OPTIONS = {
 """What each of `Switches` is called, where it is on and where it is off."""
 
 
-def view(found: Exported, parameters: int) -> View:
-    """What the page needs of an `export`: rows as people read them, and the weights of each space by module.
+def packed(views: Mapping[str, View]) -> dict[str, Any]:
+    """Views in which rows, values and spaces are numbers in lists that all views share.
 
     Example:
-        >>> from torch import nn
-        >>> network = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
-        >>> seen = view(export(find_symmetries(network, torch.zeros(1, 3))), 22)
-        >>> [row["label"] for row in seen["rows"]], seen["spaces"][0]["group"]
-        (['input', '0 · relu', '2'], 'Σ₄ ⋉ (ℝ₊)⁴')
+        >>> one, two = ({"rows": rows, "values": [], "spaces": []} for rows in (["a", "b"], ["b"]))
+        >>> packed({"one": one, "two": two})["views"]["two"]["rows"]
+        [1]
     """
-    graph = folded(found)
-    numbers = {s: k for k, s in enumerate(dict.fromkeys(graph.same.values()))}
-    at = {s: numbers[first] for s, first in graph.same.items()}
-    return {
-        "parameters": parameters,
-        "dimension": found["dimension"],
-        "rows": [*_rows(graph, found, at)],
-        "values": [[e.start, e.ends, sorted({at[s] for s in e.spaces})] for e in graph.edges],
-        "fold": graph.fold,
-        "spaces": [*_spaces(graph, found, numbers)],
-        "stays": [*_stays(found)],
+    shared: dict[str, dict[str, int]] = {"rows": {}, "values": {}, "spaces": {}}
+    result = {}
+    for name, each in views.items():
+        result[name] = dict(each)
+        for part, known in shared.items():
+            result[name][part] = [known.setdefault(written(one), len(known)) for one in each[part]]
+    lists = {part: [json.loads(text) for text in known] for part, known in shared.items()}
+    return {"views": result, **lists}
+
+
+def explorer(name: str = "explorer", public: Sequence[str] = PUBLIC, *, blocks: bool = True) -> HTML:
+    """An instrument: choose a network, or the parts of a block, and light up the weights of a hidden space.
+
+    Example:
+        >>> "Explorer" in explorer("one", ["GPT-2"], blocks=False).data
+        False
+
+    Args:
+        name: the id of the element.
+        public: architectures to choose from.
+        blocks: whether a block can be assembled, too; it is then the first that is shown.
+    """
+    views = {
+        each: found for each, found in recorded().items() if each in public or (blocks and each.isdigit())
     }
+    first = key(Switches()) if blocks else public[0]
+    data = packed(views) | {"first": first, "public": [*public]}
+    most = max(len(each["spaces"]) for each in views.values())
+    data["colours"] = [colour(k % 7 + 14 * (k // 7)) for k in range(most)]  # the eighth is unlike the first
+    data["switches"] = [[label, *options] for label, options in OPTIONS.items()] if blocks else []
+    shown = views[first]
+    sentence = (
+        f"Each colour is a hidden space, and the axes of weights that move together have one colour. "
+        f"The group has dimension {shown['dimension']:,}; there are {shown['parameters']:,} parameters."
+    )
+    return instrument(name, ["explorer"], data, still(shown), sentence)
 
 
-def _rows(graph: Folded, found: Exported, at: dict[int, int]) -> Iterator[dict[str, Any]]:
-    """Labels, and the spaces that the weights of a row read and write."""
-    heads = [node.module.partition(".")[0] for node in graph.nodes]
-    common = next((f"{head}." for head in heads if head and 2 * heads.count(head) > len(heads)), "")
-    sides = {side: _sides(found, side) for side in ("readers", "writers")}
-    for k, node in enumerate(graph.nodes):
-        module = node.module.removeprefix(common)
-        if graph.fold and graph.fold.first <= k < graph.fold.first + graph.fold.period:
-            module = module.partition(".0.")[2] or module.partition("_0.")[2]
-        functions = [f.strip("_") for f in node.functions]
-        plain = {"linear", "addmm", "conv2d", "embedding", "mul"} if module and node.weights else set()
-        shown = [NAMES.get(f, f) for f in functions if f not in plain]
-        row = {"label": " · ".join([module] * bool(module) + shown)}
-        before = {s for e in graph.edges if k in e.ends for s in e.spaces}
-        after = {s for e in graph.edges if e.start == k for s in e.spaces}
-        for name, values, others in (("reads", before, after), ("writes", after, before)):
-            side = sides["readers" if name == "reads" else "writers"]
-            touched = {s for w in node.weights for s in side.get(w, ())}
-            tied = {s for w in node.weights for s in sides["readers"].get(w, ()) if s in values - others}
-            row[name] = sorted({at[s] for s in touched | tied if s in values or name == "writes"})
-        yield row
-
-
-NAMES = {"scaled_dot_product_attention": "attention"}
-
-
-def _sides(found: Exported, side: str) -> dict[str, set[int]]:
-    """The name of a weight → the spaces that it writes, or reads."""
-    result: dict[str, set[int]] = {}
-    for space in found["spaces"]:
-        for row in space[side]:
-            result.setdefault(_name(row), set()).add(space["index"])
-    return result
-
-
-def _name(row: dict[str, Any]) -> str:
-    return f"{row['module']}.{row['parameter']}".lstrip(".")
-
-
-def _spaces(graph: Folded, found: Exported, numbers: dict[int, int]) -> Iterator[dict[str, Any]]:
-    """Each space that is shown, with those of other blocks for which it stands."""
-    holders: dict[str, int] = {}
-    for node in found["nodes"]:
-        for weight in node["weights"]:
-            holders[weight] = holders.get(weight, 0) + 1
-    for first in numbers:
-        members = [s for s in found["spaces"] if graph.same[s["index"]] == first]
-        one = members[0]
-        shown = {"role": _role(one, graph, found), "group": in_symbols(one["group"]), "units": one["units"]}
-        shown |= {"dimension": sum(s["dimension"] for s in members), "times": len(members)}
-        readers, writers = ({_name(row) for s in members for row in s[side]} for side in ("readers", "writers"))
-        both = sorted(w for w in readers - writers if holders[w] > 1)
-        shown |= {"why": one["why"] + [f"{w} writes and reads" for w in both]}
-        for side in ("writers", "readers"):
-            shown[side] = [*_weights(members, side, found)]
-        yield shown
-
-
-def _role(space: dict[str, Any], graph: Folded, found: Exported) -> str:
-    """What a space is in the network, as the graph tells."""
-    index, inside = space["index"], [e for e in graph.edges if space["index"] in e.spaces]
-    if space["base"] is not None:
-        if space["kind"] == "permutation":
-            return "heads that share keys"
-        return "in a head: values" if space["readers"] else "in a head: queries, keys"
-    if index in {s["base"] for s in found["spaces"]}:
-        return "order of heads"
-    if space["why"][0].startswith("gain of"):
-        return "after the gain of a norm"
-    for k, node in enumerate(graph.nodes):
-        sources = [e for e in inside if k in e.ends]
-        if len(sources) > 1 and {f.strip("_") for f in node.functions} & {"add"}:
-            return "residual stream"
-    return "hidden units"
-
-
-def _weights(members: Sequence[dict[str, Any]], side: str, found: Exported) -> Iterator[list[Any]]:
-    """Names of weights, those of all blocks as one, the shape, the axis, and which entries if not all."""
-    kinds: dict[tuple[Any, ...], list[str]] = {}
-    for space in members:
-        for row in space[side]:
-            shape = found["weights"][_name(row)]["shape"]
-            steps = range(0, space["units"] * row["step"], row["step"])
-            entries = {a + b + c for a in row["starts"] for b in steps for c in range(row["size"])}
-            part = "" if len(entries) == shape[row["axis"]] else ranges(sorted(entries))
-            kinds.setdefault((tuple(shape), row["axis"], part), []).append(_name(row))
-    listed = [
-        [name, [*shape], axis, part] for (shape, axis, part), names in kinds.items()
-        for name, _ in together(list(dict.fromkeys(names)))
-    ]
-    yield from listed
-
-
-def _stays(found: Exported) -> Iterator[list[Any]]:
-    """Reasons, and the parameters that do not move for that reason."""
-    why: dict[str, list[str]] = {}
-    for name, weight in found["weights"].items():
-        if weight["stays"]:
-            why.setdefault(weight["stays"], []).append(name)
-    for reason, names in why.items():
-        yield [reason, [name for name, _ in together(names)]]
-
-
-def of_block(switches: Switches) -> View:
-    """The view of a block with these switches.
-
-    Example:
-        >>> of_block(Switches())["spaces"][0]["group"], of_block(Switches(tied=True))["spaces"][0]["group"]
-        ('O(64)', 'Σ₆₄ ⋉ ((ℝ*)² × {±1})⁶⁴')
-    """
-    torch.manual_seed(0)
-    return _found(Block(switches).eval(), torch.arange(PLACES)[None])
-
-
-def of_public(name: str) -> View:
-    """The view of a public architecture of full size; `architectures.build` says what has to be installed."""
-    network, inputs = build(name)
-    return _found(network, inputs)
-
-
-def _found(network: torch.nn.Module, inputs: torch.Tensor) -> View:
-    outputs = "logits" if hasattr(network, "lm_head") else None
-    found = export(find_symmetries(network, inputs, outputs=outputs))
-    return view(found, sum(p.numel() for p in network.parameters()))
-
-
-def key(switches: Switches) -> str:
-    """The name of a block in the record.
-
-    Example:
-        >>> key(Switches())
-        '111110'
-    """
-    return "".join(str(int(on)) for on in switches)
-
-
-def recorded() -> dict[str, View]:
-    """Views by the names of public architectures, and by the `key` of a block."""
-    return json.loads(RECORDED.read_text())
-
-
-def record() -> None:
-    """Find the symmetries of all networks anew: `python -m intertwine_book.live.explorer`, some minutes."""
-    views = {key(each): of_block(each) for each in (Switches(*on) for on in product((True, False), repeat=6))}
-    views |= {name: of_public(name) for name in PUBLIC}
-    lines = (f"{json.dumps(name)}: {_json(each)}" for name, each in views.items())
-    RECORDED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
-
-
-def _json(what: Any) -> str:
-    return json.dumps(what, ensure_ascii=False, separators=(",", ":"))
-
-
-if __name__ == "__main__":
-    record()
+def still(shown: View) -> str:
+    """The rows of a view as `WeightSpace.draw` draws them."""
+    rows = shown["rows"]
+    nodes = [Node("", row["label"], (), tuple(sorted({*row["reads"], *row["writes"]}))) for row in rows]
+    edges = [Edge(start, tuple(ends), tuple(spaces)) for start, ends, spaces in shown["values"]]
+    spaces = {k: (f"{s['role']}: {s['group']}", ", ".join(s["why"])) for k, s in enumerate(shown["spaces"])}
+    return str(draw(Graph(nodes, edges), spaces)).replace("<svg", '<svg role="img" aria-label="A network"', 1)

@@ -7,10 +7,8 @@ from typing import Any, NamedTuple
 Exported = dict[str, Any]
 """What `intertwine.weightspace.export` returns."""
 
-RESHAPES = set(
-    "__getitem__ cat chunk contiguous expand flatten permute repeat_interleave reshape split squeeze to "
-    "transpose unflatten unsqueeze view".split()
-)
+RESHAPES = {"__getitem__", "cat", "chunk", "contiguous", "expand", "flatten", "permute", "repeat_interleave"}
+RESHAPES |= {"reshape", "split", "squeeze", "to", "transpose", "unflatten", "unsqueeze", "view"}
 """Of one value: what they return holds the same numbers."""
 
 ABSORBED = {"batch_norm", "mul"}
@@ -59,8 +57,8 @@ def folded(found: Exported) -> Folded:
         >>> layer = nn.TransformerEncoderLayer(8, 2, 16, norm_first=True)
         >>> network = nn.Sequential(nn.Linear(3, 8), *(copy.deepcopy(layer) for _ in range(5))).eval()
         >>> rows = folded(export(find_symmetries(network, torch.zeros(4, 1, 3))))
-        >>> [node.functions[-1] for node in rows.nodes][1:6], rows.fold
-        (['linear', 'layer_norm', 'linear', 'scaled_dot_product_attention', 'linear'], Fold(first=2, period=9, times=5))
+        >>> [node.functions[-1] for node in rows.nodes][6:], rows.fold
+        (['add', 'layer_norm', 'relu', 'linear', 'add'], Fold(first=2, period=9, times=5))
     """
     nodes = [Node(n["module"], (n["function"],), tuple(n["weights"])) for n in found["nodes"]]
     edges = [Edge(e["start"], tuple(e["ends"]), tuple(e["spaces"])) for e in found["edges"]]
@@ -195,7 +193,9 @@ def ranges(numbers: Sequence[int]) -> str:
             parts[-1].append(n)
         else:
             parts.append([n])
-    return ", ".join(f"{part[0]}–{part[-1]}" if len(part) > 2 else ", ".join(map(str, part)) for part in parts)
+    return ", ".join(
+        f"{part[0]}–{part[-1]}" if len(part) > 2 else ", ".join(map(str, part)) for part in parts
+    )
 
 
 def together(names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
