@@ -20,6 +20,27 @@ const Algebra = (() => {
     return C;
   }
 
+  // X Yᵀ for long rows: two rows of X and four of Y at once, so that each number is read for several sums. With
+  // X = Y half of the products are enough.
+  function inner(X, Y) {
+    const P = matrix(X.r, Y.r), n = X.c, x = X.d, y = Y.d, half = X === Y;
+    const row = (M, i) => Math.min(i, M.r - 1) * n;  // beyond the last row: that row once more
+    for (let i = 0; i < X.r; i += 2) for (let j = half ? i - i % 4 : 0; j < Y.r; j += 4) {
+      const [p, q] = [row(X, i), row(X, i + 1)], [a, b, c, d] = [0, 1, 2, 3].map((m) => row(Y, j + m));
+      let pa = 0, pb = 0, pc = 0, pd = 0, qa = 0, qb = 0, qc = 0, qd = 0;
+      for (let k = 0; k < n; k++) {
+        const u = x[p + k], v = x[q + k], e = y[a + k], f = y[b + k], g = y[c + k], h = y[d + k];
+        pa += u * e; pb += u * f; pc += u * g; pd += u * h;
+        qa += v * e; qb += v * f; qc += v * g; qd += v * h;
+      }
+      [[pa, pb, pc, pd], [qa, qb, qc, qd]].slice(0, X.r - i).forEach((sums, m) => {
+        P.d.set(sums.slice(0, Y.r - j), (i + m) * Y.r + j);
+      });
+    }
+    if (half) for (let i = 0; i < X.r; i++) for (let j = 0; j < i; j++) P.d[i * X.r + j] = P.d[j * X.r + i];
+    return P;
+  }
+
   function transposed(A) {
     const B = matrix(A.c, A.r);
     for (let i = 0; i < A.r; i++) for (let j = 0; j < A.c; j++) B.d[j * A.r + i] = A.d[i * A.c + j];
@@ -167,6 +188,6 @@ const Algebra = (() => {
     };
   }
 
-  return { matrix, diagonal, eye, times, transposed, squares, solve, eigen, singular, assignment, random,
+  return { matrix, diagonal, eye, times, inner, transposed, squares, solve, eigen, singular, assignment, random,
     normal, shuffled, rotation };
 })();
