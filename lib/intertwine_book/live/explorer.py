@@ -10,7 +10,8 @@ from intertwine.weightspace import Edge, Graph, Node
 from intertwine.weightspace.solve.draw import colour, draw
 from intertwine_book.live.architectures import PUBLIC, Switches
 from intertwine_book.live.instrument import instrument
-from intertwine_book.live.views import View, key, recorded, written
+from intertwine_book.live.recorded import View, recorded
+from intertwine_book.live.views import key, written
 
 OPTIONS = {
     "norms": ("RMS norm", "layer norm"),

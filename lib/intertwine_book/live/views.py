@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Sequence
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,11 +11,7 @@ from intertwine.weightspace import export, find_symmetries
 from intertwine.weightspace.solve.draw import in_symbols
 from intertwine_book.live.architectures import PLACES, PUBLIC, Block, Switches, build
 from intertwine_book.live.folded import Exported, Folded, folded, ranges, together
-
-RECORDED = Path(__file__).parent / "_static" / "symmetries.json"
-
-View = dict[str, Any]
-"""A network as the page has it: rows, values between them, the fold, spaces, and what stays."""
+from intertwine_book.live.recorded import RECORD, View
 
 
 def view(found: Exported, parameters: int) -> View:
@@ -49,10 +44,10 @@ def _rows(graph: Folded, found: Exported, at: dict[int, int]) -> Iterator[dict[s
     common = next((f"{head}." for head in heads if head and 2 * heads.count(head) > len(heads)), "")
     sides = {side: _sides(found, side) for side in ("readers", "writers")}
     for k, node in enumerate(graph.nodes):
-        module = node.module.removeprefix(common)
+        module = node.module.removeprefix(common) if node.weights else ""
         if graph.fold and graph.fold.first <= k < graph.fold.first + graph.fold.period:
             module = module.partition(".0.")[2] or module.partition("_0.")[2]
-        functions = [f.strip("_") for f in node.functions]
+        functions = [f.strip("_") for f in node.functions if f != module]
         plain = {"linear", "addmm", "conv2d", "embedding", "mul"} if module and node.weights else set()
         shown = [NAMES.get(f, f) for f in functions if f not in plain]
         row: dict[str, Any] = {"label": " · ".join([module] * bool(module) + shown)}
@@ -181,17 +176,12 @@ def key(switches: Switches) -> str:
     return "".join(str(int(on)) for on in switches)
 
 
-def recorded() -> dict[str, View]:
-    """Views by the names of public architectures, and by the `key` of a block."""
-    return json.loads(RECORDED.read_text())
-
-
 def record() -> None:
     """Find the symmetries of all networks anew: `python -m intertwine_book.live.views`, some minutes."""
     views = {key(each): of_block(each) for each in (Switches(*on) for on in product((True, False), repeat=6))}
     views |= {name: of_public(name) for name in PUBLIC}
     lines = (f"{json.dumps(name)}: {written(each)}" for name, each in views.items())
-    RECORDED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def written(what: Any) -> str:
