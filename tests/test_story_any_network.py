@@ -44,7 +44,7 @@ def test_the_stream_of_vit_may_be_rotated_those_of_gpt_2_and_smollm_may_not_and_
     assert "residual stream" not in {space["role"] for space in PUBLIC["BERT"]["spaces"]}
 
 
-def test_in_the_block_of_the_page_a_norm_after_the_sum_or_a_shared_embedding_takes_the_rotations_of_the_stream():
+def test_a_norm_after_the_sum_or_a_shared_embedding_takes_the_rotations_of_a_block_s_stream():
     for switches in product((True, False), repeat=6):
         each = Switches(*switches)
         (stream,) = (s for s in recorded()[key(each)]["spaces"] if s["role"] == "residual stream")
