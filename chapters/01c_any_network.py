@@ -184,7 +184,8 @@ print(f"outputs differ by {block_report.output:.0e}")
 
 # %% [markdown]
 # The table has {glue:text}`block-spaces` spaces, with a group of dimension {glue:text}`block-dimension`;
-# `block_space.draw()` draws the run in their colours.
+# `block_space.draw()` draws the run in their colours, and `explore(one_block, tokens)` of
+# `intertwine_book.live.explorer` lights them up as in {numref}`fig-explorer`.
 # A random element changes the hidden values by {glue:text}`block-changed:.0f` % of their size (the median
 # over spaces), and the outputs by {glue:text}`block-error:.0e` of theirs: zero to rounding.
 #

@@ -5,13 +5,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from IPython.display import HTML
+from torch import nn
 
 from intertwine.weightspace import Edge, Graph, Node
 from intertwine.weightspace.solve.draw import colour, draw
+from intertwine.weightspace.trace.trace import Outputs
 from intertwine_book.live.architectures import PUBLIC, Switches
 from intertwine_book.live.instrument import instrument
 from intertwine_book.live.recorded import View, recorded
-from intertwine_book.live.views import key, written
+from intertwine_book.live.views import found, key, written
 
 OPTIONS = {
     "norms": ("RMS norm", "layer norm"),
@@ -46,20 +48,33 @@ def explorer(name: str = "explorer", public: Sequence[str] = PUBLIC, *, blocks: 
     """An instrument: choose a network, or the parts of a block, and light up the weights of a hidden space.
 
     Example:
-        >>> "Explorer" in explorer("one", ["GPT-2"], blocks=False).data
-        False
+        >>> "1,198,080" in explorer("one", ["GPT-2"], blocks=False).data
+        True
 
     Args:
         name: the id of the element.
         public: architectures to choose from.
         blocks: whether a block can be assembled, too; it is then the first that is shown.
     """
-    views = {
-        each: found for each, found in recorded().items() if each in public or (blocks and each.isdigit())
-    }
-    first = key(Switches()) if blocks else public[0]
-    data = packed(views) | {"first": first, "public": [*public]}
+    known = recorded()
+    views = {each: known[each] for each in known if each in public or (blocks and each.isdigit())}
+    return _page(name, views, key(Switches()) if blocks else public[0], public, blocks=blocks)
+
+
+def explore(network: nn.Module, inputs: Any, *, outputs: Outputs = None, name: str = "explored") -> HTML:
+    """The explorer for a network of one's own, in evaluation mode, and an input for it.
+
+    Example:
+        >>> network = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
+        >>> "hidden units" in explore(network, torch.zeros(1, 3)).data
+        True
+    """
+    return _page(name, {"yours": found(network, inputs, outputs)}, "yours", ["yours"], blocks=False)
+
+
+def _page(name: str, views: Mapping[str, View], first: str, public: Sequence[str], *, blocks: bool) -> HTML:
     most = max(len(each["spaces"]) for each in views.values())
+    data = packed(views) | {"first": first, "public": [*public]}
     data["colours"] = [colour(k % 7 + 14 * (k // 7)) for k in range(most)]  # the eighth is unlike the first
     data["switches"] = [[label, *options] for label, options in OPTIONS.items()] if blocks else []
     shown = views[first]

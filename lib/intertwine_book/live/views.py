@@ -6,9 +6,11 @@ from itertools import product
 from typing import Any
 
 import torch
+from torch import nn
 
 from intertwine.weightspace import export, find_symmetries
 from intertwine.weightspace.solve.draw import in_symbols
+from intertwine.weightspace.trace.trace import Outputs
 from intertwine_book.live.architectures import PLACES, PUBLIC, Block, Switches, build
 from intertwine_book.live.folded import Exported, Folded, folded, ranges, together
 from intertwine_book.live.recorded import RECORD, View
@@ -18,7 +20,6 @@ def view(found: Exported, parameters: int) -> View:
     """What the page needs of an `export`: rows as people read them, and the weights of each space by module.
 
     Example:
-        >>> from torch import nn
         >>> network = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
         >>> seen = view(export(find_symmetries(network, torch.zeros(1, 3))), 22)
         >>> [row["label"] for row in seen["rows"]], seen["spaces"][0]["group"]
@@ -151,19 +152,19 @@ def of_block(switches: Switches) -> View:
         ('O(64)', 'Σ₆₄ ⋉ ((ℝ*)² × {±1})⁶⁴')
     """
     torch.manual_seed(0)
-    return _found(Block(switches).eval(), torch.arange(PLACES)[None])
+    return found(Block(switches).eval(), torch.arange(PLACES)[None])
 
 
 def of_public(name: str) -> View:
     """The view of a public architecture of full size; `architectures.build` says what has to be installed."""
     network, inputs = build(name)
-    return _found(network, inputs)
+    return found(network, inputs, "logits" if hasattr(network, "lm_head") else None)
 
 
-def _found(network: torch.nn.Module, inputs: torch.Tensor) -> View:
-    outputs = "logits" if hasattr(network, "lm_head") else None
-    found = export(find_symmetries(network, inputs, outputs=outputs))
-    return view(found, sum(p.numel() for p in network.parameters()))
+def found(network: nn.Module, inputs: Any, outputs: Outputs = None) -> View:
+    """The view of any network, by one run; the arguments are those of `find_symmetries`."""
+    exported = export(find_symmetries(network, inputs, outputs=outputs))
+    return view(exported, sum(p.numel() for p in network.parameters()))
 
 
 def key(switches: Switches) -> str:

@@ -1,4 +1,4 @@
-// The symmetry explorer of explorer.py: a network in the colours of its hidden spaces, which a reader lights up.
+// The symmetry explorer of explorer.py: a network in the colours of its hidden spaces, which light up.
 const STYLE = `
 .live .explorer { display: grid; grid-template-columns: minmax(0, 1.15fr) minmax(0, 1fr); gap: 0.6em 1.4em; }
 .live .explorer .graph { max-height: 42rem; overflow-y: auto; }
@@ -10,11 +10,12 @@ const STYLE = `
 .live .explorer .total { margin: 0; }
 .live .spaces { border: 0; margin: 0.4em 0; padding: 2px; max-height: 25rem; overflow-y: auto; min-width: 0; }
 .live .spaces legend { font-size: 0.9em; font-weight: 600; }
-.live .spaces label { position: relative; display: grid; grid-template-columns: 1.1em minmax(0, 1fr) auto; gap: 0 0.5em;
-  padding: 0.15em 0.3em; border-radius: 4px; font-size: 0.9em; }
+.live .spaces label { position: relative; display: grid; grid-template-columns: 1.1em minmax(0, 1fr) auto;
+  gap: 0 0.5em; padding: 0.15em 0.3em; border-radius: 4px; font-size: 0.9em; }
 .live .spaces label:has(input:checked) { outline: 2px solid currentColor; outline-offset: -2px; }
 .live .spaces label:has(input:focus-visible) { outline: 3px solid #D55E00; outline-offset: -2px; }
-.live .spaces input { position: absolute; inset: 0; opacity: 0; margin: 0; width: 100%; height: 100%; cursor: pointer; }
+.live .spaces input { position: absolute; inset: 0; opacity: 0; margin: 0; width: 100%; height: 100%;
+  cursor: pointer; }
 .live .spaces i { width: 1.1em; height: 1.1em; border-radius: 3px; align-self: center; }
 .live .spaces b { font-weight: 600; }
 .live .spaces .group { grid-column: 2 / -1; }
@@ -50,7 +51,8 @@ function explorer(root, data) {
   const told = element(side, "div", { class: "told" }), announce = Controls.announcer(side);
 
   // A network is chosen, or the switches of a block are set; then all is drawn anew.
-  const options = [...(block ? [["block", "a block of yours"]] : []), ...data.public.map((each) => [each, each])];
+  const options = data.public.map((each) => [each, each]);
+  if (block) options.unshift(["block", "a block of yours"]);
   if (options.length > 1) {
     const value = block ? "block" : key;
     choice(choices, { label: "network", options, value, chosen: (to) => show(to === "block" ? block : to) });
@@ -170,9 +172,9 @@ function explorer(root, data) {
   function describe(k) {
     const space = views[key].spaces[k];
     if (!space) return "";
-    const units = `${space.units} units`, why = `Why: ${space.why.join(", ")}.`;
-    const times = space.times > 1 ? ` in ${space.times} blocks together` : "";
-    return `${space.role}: ${space.group} moves ${units}, dimension ${whole(space.dimension)}${times}. ${why}`;
+    const { role, group, units, times, dimension, why } = space;
+    const size = whole(dimension) + (times > 1 ? ` in ${times} blocks together` : "");
+    return `${role}: ${group} moves ${units} units, dimension ${size}. Why: ${why.join(", ")}.`;
   }
 
   // --- the graph: a row for each node, values as arrows; one that is read later runs left of the boxes ---
@@ -214,8 +216,8 @@ function explorer(root, data) {
       element(box, "rect", { x: left, y, width, height: HEIGHT, rx: 3, ...paper });
       element(box, "text", { x: left + 8, y: y + 16.5 }, label);
       [[reads, y], [writes, y + HEIGHT - 4]].forEach(([side, at]) => side.forEach((space, j) => {
-        const wide = width / side.length;
-        element(mark([space]), "rect", { x: left + j * wide, y: at, width: wide, height: 4, fill: data.colours[space] });
+        const band = { x: left + j * width / side.length, y: at, width: width / side.length, height: 4 };
+        element(mark([space]), "rect", { ...band, fill: data.colours[space] });
       }));
     });
   }
@@ -254,7 +256,8 @@ function explorer(root, data) {
         const turn = y + 3 + 4 * Math.min(line.place, 2);
         const share = (arriving[row].indexOf(line.lane) + 1) / (arriving[row].length + 1);
         const end = top(row) + HEIGHT * share;
-        arrow(`M${x} ${y}V${turn}H${lane + 5}q-5 0-5 5V${end - 5}q0 5 5 5H${left - 6}`, `M${left} ${end}l-8-4.5v9z`);
+        const way = `M${x} ${y}V${turn}H${lane + 5}q-5 0-5 5V${end - 5}q0 5 5 5H${left - 6}`;
+        arrow(way, `M${left} ${end}l-8-4.5v9z`);
       }
     }
   }
