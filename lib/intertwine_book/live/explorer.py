@@ -1,6 +1,7 @@
 """The symmetry explorer: networks in the colours of their hidden spaces, and the weights of each space."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -91,4 +92,6 @@ def still(shown: View) -> str:
     nodes = [Node("", row["label"], (), tuple(sorted({*row["reads"], *row["writes"]}))) for row in rows]
     edges = [Edge(start, tuple(ends), tuple(spaces)) for start, ends, spaces in shown["values"]]
     spaces = {k: (f"{s['role']}: {s['group']}", ", ".join(s["why"])) for k, s in enumerate(shown["spaces"])}
-    return str(draw(Graph(nodes, edges), spaces)).replace("<svg", '<svg role="img" aria-label="A network"', 1)
+    drawing = str(draw(Graph(nodes, edges), spaces))
+    wide = re.findall(r'width="(\d+)"', drawing)[0]
+    return drawing.replace("<svg", f'<svg role="img" aria-label="A network" style="max-width: {wide}px"', 1)
