@@ -11,7 +11,7 @@ from torch import nn
 
 from intertwine.weightspace import export, find_symmetries
 from intertwine.weightspace.solve.draw import in_symbols
-from intertwine_book.live.architectures import LANGUAGE, PLACES, PUBLIC, Block, Switches
+from intertwine_book.live.architectures import LANGUAGE, PLACES, PUBLIC, SwitchedBlock, Switches
 from intertwine_book.live.explorer import OPTIONS, explore, explorer, packed
 from intertwine_book.live.folded import folded, ranges, together
 from intertwine_book.live.recorded import recorded
@@ -33,7 +33,7 @@ def test_all_blocks_and_public_architectures_are_on_record():
 def test_a_block_on_record_is_what_find_symmetries_says_today(switches):
     assert written(of_block(switches)) == written(RECORDED[key(switches)])
     torch.manual_seed(1)  # the group is one of the architecture
-    space = find_symmetries(Block(switches).eval(), torch.arange(PLACES)[None] + 3)
+    space = find_symmetries(SwitchedBlock(switches).eval(), torch.arange(PLACES)[None] + 3)
     shown = RECORDED[key(switches)]["spaces"]
     assert [in_symbols(each.group) for each in space.spaces] == [each["group"] for each in shown]
 

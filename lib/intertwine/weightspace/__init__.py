@@ -6,7 +6,7 @@
 
 from intertwine.weightspace.act.space import Moved, WeightSpace
 from intertwine.weightspace.find import find_symmetries
-from intertwine.weightspace.solve.graph import Edge, Graph, Node
+from intertwine.weightspace.solve.graph import Graph, GraphEdge, GraphNode
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move
 from intertwine.weightspace.uses.balance import balance, imbalance
@@ -23,15 +23,15 @@ from intertwine.weightspace.uses.transform_outputs import transform_outputs
 from intertwine.weightspace.uses.verify import Verification, relative_error, verify
 
 __all__ = [
-    "Edge",
     "Equivalence",
     "Folded",
     "Graph",
+    "GraphEdge",
+    "GraphNode",
     "HiddenSpace",
     "Mapping",
     "Move",
     "Moved",
-    "Node",
     "Slice",
     "Verification",
     "WeightSpace",

@@ -82,11 +82,11 @@ WIDTH, HEADS, WORDS, PLACES = 64, 4, 256, 8
 """Units of the residual stream, heads, words, and positions of the example."""
 
 
-class Block(nn.Module):
+class SwitchedBlock(nn.Module):
     """A language model of one transformer block.
 
     Example:
-        >>> Block(Switches(grouped=False))(torch.arange(PLACES)[None]).shape
+        >>> SwitchedBlock(Switches(grouped=False))(torch.arange(PLACES)[None]).shape
         torch.Size([1, 8, 256])
 
     Args:

@@ -8,12 +8,12 @@ from typing import Any
 from IPython.display import HTML
 from torch import nn
 
-from intertwine.weightspace import Edge, Graph, Node
+from intertwine.weightspace import Graph, GraphEdge, GraphNode
 from intertwine.weightspace.solve.draw import colour, draw
 from intertwine.weightspace.trace.trace import Outputs
 from intertwine_book.live.architectures import PUBLIC, Switches
 from intertwine_book.live.instrument import instrument
-from intertwine_book.live.recorded import View, recorded
+from intertwine_book.live.recorded import NetworkView, recorded
 from intertwine_book.live.views import found, key, written
 
 OPTIONS = {
@@ -27,7 +27,7 @@ OPTIONS = {
 """What each of `Switches` is called, where it is on and where it is off."""
 
 
-def packed(views: Mapping[str, View]) -> dict[str, Any]:
+def packed(views: Mapping[str, NetworkView]) -> dict[str, Any]:
     """Views in which rows, values and spaces are numbers in lists that all views share.
 
     Example:
@@ -66,6 +66,7 @@ def explore(network: nn.Module, inputs: Any, *, outputs: Outputs = None, name: s
     """The explorer for a network of one's own, in evaluation mode, and an input for it.
 
     Example:
+        >>> import torch
         >>> network = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
         >>> "hidden units" in explore(network, torch.zeros(1, 3)).data
         True
@@ -73,7 +74,9 @@ def explore(network: nn.Module, inputs: Any, *, outputs: Outputs = None, name: s
     return _page(name, {"yours": found(network, inputs, outputs)}, "yours", ["yours"], blocks=False)
 
 
-def _page(name: str, views: Mapping[str, View], first: str, public: Sequence[str], *, blocks: bool) -> HTML:
+def _page(
+    name: str, views: Mapping[str, NetworkView], first: str, public: Sequence[str], *, blocks: bool
+) -> HTML:
     most = max(len(each["spaces"]) for each in views.values())
     data = packed(views) | {"first": first, "public": [*public]}
     data["colours"] = [colour(k % 7 + 14 * (k // 7)) for k in range(most)]  # the eighth is unlike the first
@@ -86,11 +89,11 @@ def _page(name: str, views: Mapping[str, View], first: str, public: Sequence[str
     return instrument(name, ["explorer"], data, still(shown), sentence)
 
 
-def still(shown: View) -> str:
+def still(shown: NetworkView) -> str:
     """The rows of a view as `WeightSpace.draw` draws them."""
     rows = shown["rows"]
-    nodes = [Node("", row["label"], (), tuple(sorted({*row["reads"], *row["writes"]}))) for row in rows]
-    edges = [Edge(start, tuple(ends), tuple(spaces)) for start, ends, spaces in shown["values"]]
+    nodes = [GraphNode("", row["label"], (), tuple(sorted({*row["reads"], *row["writes"]}))) for row in rows]
+    edges = [GraphEdge(start, tuple(ends), tuple(spaces)) for start, ends, spaces in shown["values"]]
     spaces = {k: (f"{s['role']}: {s['group']}", ", ".join(s["why"])) for k, s in enumerate(shown["spaces"])}
     drawing = str(draw(Graph(nodes, edges), spaces))
     wide = re.findall(r'width="(\d+)"', drawing)[0]

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 Exported = dict[str, Any]
 """What `intertwine.weightspace.export` returns."""
 
-RESHAPES = {"__getitem__", "cat", "chunk", "contiguous", "expand", "flatten", "permute", "repeat_interleave"}
-RESHAPES |= {"reshape", "split", "squeeze", "to", "transpose", "unflatten", "unsqueeze", "view"}
+UNSHOWN = {"__getitem__", "cat", "chunk", "contiguous", "expand", "flatten", "permute", "repeat_interleave"}
+UNSHOWN |= {"reshape", "split", "squeeze", "to", "transpose", "unflatten", "unsqueeze", "view"}
 """Of one value: what they return holds the same numbers."""
 
 ABSORBED = {"batch_norm", "mul"}
@@ -18,19 +18,19 @@ APART = {"layer_norm", "rms_norm"}
 """Drawn by themselves, also without weights."""
 
 
-class Node(NamedTuple):
+class GraphRow(NamedTuple):
     module: str
     functions: tuple[str, ...]
     weights: tuple[str, ...]
 
 
-class Edge(NamedTuple):
+class Value(NamedTuple):
     start: int
     ends: tuple[int, ...]
     spaces: tuple[int, ...]
 
 
-class Fold(NamedTuple):
+class Repetition(NamedTuple):
     """Rows from `first` on, as many as `period`, stand for `times` blocks in a row."""
 
     first: int
@@ -38,16 +38,16 @@ class Fold(NamedTuple):
     times: int
 
 
-class Folded(NamedTuple):
+class RowGraph(NamedTuple):
     """Rows, the values between them, which space stands for each, and the block that is repeated, if any."""
 
-    nodes: list[Node]
-    edges: list[Edge]
+    nodes: list[GraphRow]
+    edges: list[Value]
     same: dict[int, int]
-    fold: Fold | None
+    fold: Repetition | None
 
 
-def folded(found: Exported) -> Folded:
+def folded(found: Exported) -> RowGraph:
     """Rows for a picture: each of a few calls, and a block that is repeated at least three times only once.
 
     Example:
@@ -58,23 +58,23 @@ def folded(found: Exported) -> Folded:
         >>> network = nn.Sequential(nn.Linear(3, 8), *(copy.deepcopy(layer) for _ in range(5))).eval()
         >>> rows = folded(export(find_symmetries(network, torch.zeros(4, 1, 3))))
         >>> [node.functions[-1] for node in rows.nodes][6:], rows.fold
-        (['add', 'layer_norm', 'relu', 'linear', 'add'], Fold(first=2, period=9, times=5))
+        (['add', 'layer_norm', 'relu', 'linear', 'add'], Repetition(first=2, period=9, times=5))
     """
-    nodes = [Node(n["module"], (n["function"],), tuple(n["weights"])) for n in found["nodes"]]
-    edges = [Edge(e["start"], tuple(e["ends"]), tuple(e["spaces"])) for e in found["edges"]]
+    nodes = [GraphRow(n["module"], (n["function"],), tuple(n["weights"])) for n in found["nodes"]]
+    edges = [Value(e["start"], tuple(e["ends"]), tuple(e["spaces"])) for e in found["edges"]]
     while (into := _absorbed(nodes, edges)) != [*range(len(nodes))]:
         nodes, edges = _joined(nodes, edges, into)
     groups = {s["index"]: (s["group"], s["units"], s["why"]) for s in found["spaces"]}
     fold = _repeated([_signature(nodes, edges, groups, k) for k in range(len(nodes))])
     same = {s["index"]: s["index"] for s in found["spaces"]}
     if fold is None or not _identified(nodes, edges, found, fold, same):
-        return Folded(nodes, edges, {s: s for s in same}, None)
-    return Folded(*_once(nodes, edges, fold, same), same, fold)
+        return RowGraph(nodes, edges, {s: s for s in same}, None)
+    return RowGraph(*_once(nodes, edges, fold, same), same, fold)
 
 
-def _absorbed(nodes: list[Node], edges: list[Edge]) -> list[int]:
+def _absorbed(nodes: list[GraphRow], edges: list[Value]) -> list[int]:
     """For each node the one it becomes part of, itself for most; −1 where nothing reads what it makes."""
-    values: dict[int, list[Edge]] = {}
+    values: dict[int, list[Value]] = {}
     for edge in edges:
         values.setdefault(edge.start, []).append(edge)
     into, changed = [*range(len(nodes))], set[int]()
@@ -87,7 +87,7 @@ def _absorbed(nodes: list[Node], edges: list[Edge]) -> list[int]:
             into[k] = -1
         elif {edge.start, k} & changed:
             continue
-        elif set(node.functions) <= RESHAPES or (
+        elif set(node.functions) <= UNSHOWN or (
             edge.start
             and node.functions[0] not in APART
             and values[edge.start] == [edge]
@@ -99,33 +99,33 @@ def _absorbed(nodes: list[Node], edges: list[Edge]) -> list[int]:
     return into
 
 
-def _joined(nodes: list[Node], edges: list[Edge], into: list[int]) -> tuple[list[Node], list[Edge]]:
+def _joined(nodes: list[GraphRow], edges: list[Value], into: list[int]) -> tuple[list[GraphRow], list[Value]]:
     """The graph in which nodes have become parts of others, or nothing."""
     parts = [[nodes[j] for j in range(len(nodes)) if into[j] == k] for k in range(len(nodes))]
     left = [k for k in range(len(nodes)) if into[k] == k]
     made = []
     for k in left:
         module = next((part.module for part in parts[k] if part.module), "")
-        functions = [f for part in parts[k] for f in part.functions if f not in RESHAPES]
+        functions = [f for part in parts[k] for f in part.functions if f not in UNSHOWN]
         weights = [w for part in parts[k] for w in part.weights]
-        made.append(Node(module, tuple(functions) or nodes[k].functions, tuple(weights)))
+        made.append(GraphRow(module, tuple(functions) or nodes[k].functions, tuple(weights)))
     number = {k: left.index(into[k]) for k in range(len(nodes)) if into[k] >= 0}
     result = []
     for edge in edges:
         ends = sorted({number[k] for k in edge.ends if k in number} - {number.get(edge.start)})
         if ends and edge.start in number:
-            result.append(Edge(number[edge.start], tuple(ends), edge.spaces))
+            result.append(Value(number[edge.start], tuple(ends), edge.spaces))
     return made, result
 
 
-def _signature(nodes: list[Node], edges: list[Edge], groups: dict[int, Any], k: int) -> Any:
+def _signature(nodes: list[GraphRow], edges: list[Value], groups: dict[int, Any], k: int) -> Any:
     """What two rows have in common that do the same in two blocks."""
     read = [(k - e.start, [groups[s] for s in e.spaces]) for e in edges if k in e.ends]
     numberless = [re.sub(r"\d+", "#", name) for name in (nodes[k].module, *nodes[k].weights)]
     return nodes[k].functions, numberless, read
 
 
-def _repeated(signatures: Sequence[Any]) -> Fold | None:
+def _repeated(signatures: Sequence[Any]) -> Repetition | None:
     """The block of rows, repeated at least three times, that leaves out most if it is shown once."""
     best, n = None, len(signatures)
     for period in range(2, n // 3 + 1):
@@ -137,13 +137,13 @@ def _repeated(signatures: Sequence[Any]) -> Fold | None:
             times = (end - first) // period
             saved = period * (times - 1)
             if times >= 3 and (best is None or saved > best.period * (best.times - 1)):
-                best = Fold(first, period, times)
+                best = Repetition(first, period, times)
             first = max(first + 1, end - period + 1)
     return best
 
 
 def _identified(
-    nodes: list[Node], edges: list[Edge], found: Exported, fold: Fold, same: dict[int, int]
+    nodes: list[GraphRow], edges: list[Value], found: Exported, fold: Repetition, same: dict[int, int]
 ) -> bool:
     """Write down which space of the first block stands for each of the others; False if they do not fit."""
     what = {s["index"]: (s["group"], s["units"], s["why"], s["dimension"]) for s in found["spaces"]}
@@ -161,8 +161,8 @@ def _identified(
 
 
 def _once(
-    nodes: list[Node], edges: list[Edge], fold: Fold, same: dict[int, int]
-) -> tuple[list[Node], list[Edge]]:
+    nodes: list[GraphRow], edges: list[Value], fold: Repetition, same: dict[int, int]
+) -> tuple[list[GraphRow], list[Value]]:
     """The graph with the first of the blocks alone; what leaves the last one leaves it."""
     end, shown = fold.first + fold.period * fold.times, fold.first + fold.period
 
@@ -176,7 +176,7 @@ def _once(
         later = [row(k) for k in edge.ends if k >= end]
         ends = sorted({*later, *first})
         if ends:
-            result.append(Edge(row(edge.start), tuple(ends), tuple(same[s] for s in edge.spaces)))
+            result.append(Value(row(edge.start), tuple(ends), tuple(same[s] for s in edge.spaces)))
     return nodes[:shown] + nodes[end:], result
 
 

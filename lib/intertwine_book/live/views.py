@@ -11,12 +11,12 @@ from torch import nn
 from intertwine.weightspace import export, find_symmetries
 from intertwine.weightspace.solve.draw import in_symbols
 from intertwine.weightspace.trace.trace import Outputs
-from intertwine_book.live.architectures import PLACES, PUBLIC, Block, Switches, build
-from intertwine_book.live.folded import Exported, Folded, folded, ranges, together
-from intertwine_book.live.recorded import RECORD, View
+from intertwine_book.live.architectures import PLACES, PUBLIC, SwitchedBlock, Switches, build
+from intertwine_book.live.folded import Exported, RowGraph, folded, ranges, together
+from intertwine_book.live.recorded import RECORD, NetworkView
 
 
-def view(found: Exported, parameters: int) -> View:
+def view(found: Exported, parameters: int) -> NetworkView:
     """What the page needs of an `export`: rows as people read them, and the weights of each space by module.
 
     Example:
@@ -39,7 +39,7 @@ def view(found: Exported, parameters: int) -> View:
     }
 
 
-def _rows(graph: Folded, found: Exported, at: dict[int, int]) -> Iterator[dict[str, Any]]:
+def _rows(graph: RowGraph, found: Exported, at: dict[int, int]) -> Iterator[dict[str, Any]]:
     """Labels, and the spaces that the weights of a row read and write."""
     heads = [node.module.partition(".")[0] for node in graph.nodes]
     common = next((f"{head}." for head in heads if head and 2 * heads.count(head) > len(heads)), "")
@@ -50,7 +50,7 @@ def _rows(graph: Folded, found: Exported, at: dict[int, int]) -> Iterator[dict[s
             module = module.partition(".0.")[2] or module.partition("_0.")[2]
         functions = [f.strip("_") for f in node.functions if f != module]
         plain = {"linear", "addmm", "conv2d", "embedding", "mul"} if module and node.weights else set()
-        shown = [NAMES.get(f, f) for f in functions if f not in plain]
+        shown = [SHORT_NAMES.get(f, f) for f in functions if f not in plain]
         row: dict[str, Any] = {"label": " · ".join([module] * bool(module) + shown)}
         before = {s for e in graph.edges if k in e.ends for s in e.spaces}
         after = {s for e in graph.edges if e.start == k for s in e.spaces}
@@ -62,7 +62,7 @@ def _rows(graph: Folded, found: Exported, at: dict[int, int]) -> Iterator[dict[s
         yield row
 
 
-NAMES = {"scaled_dot_product_attention": "attention"}
+SHORT_NAMES = {"scaled_dot_product_attention": "attention"}
 
 
 def _sides(found: Exported, side: str) -> dict[str, set[int]]:
@@ -78,7 +78,7 @@ def _name(row: dict[str, Any]) -> str:
     return f"{row['module']}.{row['parameter']}".lstrip(".")
 
 
-def _spaces(graph: Folded, found: Exported, numbers: dict[int, int]) -> Iterator[dict[str, Any]]:
+def _spaces(graph: RowGraph, found: Exported, numbers: dict[int, int]) -> Iterator[dict[str, Any]]:
     """Each space that is shown, with those of other blocks for which it stands."""
     holders: dict[str, int] = {}
     for node in found["nodes"]:
@@ -99,7 +99,7 @@ def _spaces(graph: Folded, found: Exported, numbers: dict[int, int]) -> Iterator
         yield shown
 
 
-def _role(space: dict[str, Any], graph: Folded, found: Exported) -> str:
+def _role(space: dict[str, Any], graph: RowGraph, found: Exported) -> str:
     """What a space is in the network, as the graph tells."""
     index, inside = space["index"], [e for e in graph.edges if space["index"] in e.spaces]
     if space["base"] is not None:
@@ -144,7 +144,7 @@ def _stays(found: Exported) -> Iterator[list[Any]]:
         yield [reason, [name for name, _ in together(names)]]
 
 
-def of_block(switches: Switches) -> View:
+def of_block(switches: Switches) -> NetworkView:
     """The view of a block with these switches.
 
     Example:
@@ -152,16 +152,16 @@ def of_block(switches: Switches) -> View:
         ('O(64)', 'Σ₆₄ ⋉ ((ℝ*)² × {±1})⁶⁴')
     """
     torch.manual_seed(0)
-    return found(Block(switches).eval(), torch.arange(PLACES)[None])
+    return found(SwitchedBlock(switches).eval(), torch.arange(PLACES)[None])
 
 
-def of_public(name: str) -> View:
+def of_public(name: str) -> NetworkView:
     """The view of a public architecture of full size; `architectures.build` says what has to be installed."""
     network, inputs = build(name)
     return found(network, inputs, "logits" if hasattr(network, "lm_head") else None)
 
 
-def found(network: nn.Module, inputs: Any, outputs: Outputs = None) -> View:
+def found(network: nn.Module, inputs: Any, outputs: Outputs = None) -> NetworkView:
     """The view of any network, by one run; the arguments are those of `find_symmetries`."""
     exported = export(find_symmetries(network, inputs, outputs=outputs))
     return view(exported, sum(p.numel() for p in network.parameters()))

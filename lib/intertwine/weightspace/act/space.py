@@ -153,9 +153,9 @@ class WeightSpace:
             >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
             >>> nodes, edges = find_symmetries(model, torch.zeros(1, 3)).graph()
             >>> [node.label for node in nodes], edges[1]
-            (['input', '0 · linear', '1 · relu', '2 · linear'], Edge(start=1, ends=(2,), spaces=(0,)))
+            (['input', '0 · linear', '1 · relu', '2 · linear'], GraphEdge(start=1, ends=(2,), spaces=(0,)))
         """
-        return graph(self.inference.run, self.solution)
+        return graph(self.inference.run, self.solution.touched)
 
     def sample(self, generator: torch.Generator, *, scale: float = 1.0) -> Element:
         """A random element: uniform permutations and orthogonal matrices, lognormal scalars, fair signs.

@@ -1,12 +1,12 @@
 """A run as a graph: its calls, the weights that they take, and the values between them."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
-from intertwine.weightspace.solve.hidden import Solution
 from intertwine.weightspace.trace.run import Call, Run, needed
 
 
-class Node(NamedTuple):
+class GraphNode(NamedTuple):
     """One call of a function that computes with the network's input, or with what was made of it.
 
     Attributes:
@@ -26,7 +26,7 @@ class Node(NamedTuple):
         return f"{self.module} · {self.function}" if self.module else self.function
 
 
-class Edge(NamedTuple):
+class GraphEdge(NamedTuple):
     """A value: the node that makes it, those that read it, and the hidden spaces on its axes."""
 
     start: int
@@ -37,17 +37,17 @@ class Edge(NamedTuple):
 class Graph(NamedTuple):
     """Nodes in the order of the run, of which the first is the input, and the values between them."""
 
-    nodes: list[Node]
-    edges: list[Edge]
+    nodes: list[GraphNode]
+    edges: list[GraphEdge]
 
 
-def graph(run: Run, solution: Solution) -> Graph:
-    """The calls that an output needs, and the values between them.
+def graph(run: Run, touched: Callable[[int], set[int]]) -> Graph:
+    """The calls that an output needs, and the values between them; `touched` says the spaces on a value.
 
     A call of weights and constants alone is no node. Its weights belong to the nodes that read its result,
     as those of an embedding of positions do to the sum that adds it.
     """
-    made, nodes = dict.fromkeys(run.inputs, 0), [Node("", "input")]
+    made, nodes = dict.fromkeys(run.inputs, 0), [GraphNode("", "input")]
     readers: dict[int, list[int]] = {}
     stored = {index: {index} for index in run.names}  # value → the weights that it is, or was made of
     for call in needed(run):
@@ -59,10 +59,10 @@ def graph(run: Run, solution: Solution) -> Graph:
         for i in sources:
             readers.setdefault(i, []).append(len(nodes))
         made |= {ref.index: len(nodes) for ref in call.results if ref.index not in before}
-        spaces = sorted({s for i in weights for s in solution.touched(i)})
+        spaces = sorted({s for i in weights for s in touched(i)})
         names = dict.fromkeys(run.stored(i)[0] for i in weights)
-        nodes.append(Node(_module(run, call), call.title or call.name, tuple(names), tuple(spaces)))
-    edges = [Edge(made[i], tuple(rows), tuple(sorted(solution.touched(i)))) for i, rows in readers.items()]
+        nodes.append(GraphNode(_module(run, call), call.title or call.name, tuple(names), tuple(spaces)))
+    edges = [GraphEdge(made[i], tuple(rows), tuple(sorted(touched(i)))) for i, rows in readers.items()]
     return Graph(nodes, edges)
 
 
