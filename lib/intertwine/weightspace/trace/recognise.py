@@ -21,7 +21,7 @@ QUOTIENTS = {"mul", "div", "__mul__", "__rmul__", "__truediv__", "mul_", "div_",
 SUMS = {"add", "__add__", "__radd__"}
 STEPS = 14  # calls that one of these is at most made of
 BY_HAND = "by_hand"
-TITLES: dict[type[MatrixGroup], str] = {Orthogonal: "rms_norm", CentredOrthogonal: "layer_norm"}
+RECOGNISED_AS: dict[type[MatrixGroup], str] = {Orthogonal: "rms_norm", CentredOrthogonal: "layer_norm"}
 """What commutes with these matrices; with complex numbers, it is rotary positions."""
 
 
@@ -46,7 +46,7 @@ def recognise(run: Run) -> None:
         if len(dims) == 1 and (found := _found(run, made, call, dims[0])) is not None:
             start, group, fixed = found
             args = Ref(start), dims[0], group, fixed
-            title = TITLES.get(group, "rotary positions")
+            title = RECOGNISED_AS.get(group, "rotary positions")
             together = Call(BY_HAND, call.function, args, {}, call.results, title=title)
             run.calls[at] = made[call.results[0].index] = together
 
