@@ -230,6 +230,12 @@ def test_a_band_of_a_weight_is_pointed_at_and_chosen(page):
     page.mouse.move(2, 2)
     assert text_of(page, ".told").startswith(said)
     assert page.locator(".spaces input").nth(1 + stream).is_checked()
+    each = RECORDED[key(MODERN)]["rows"][row]
+    chosen = set()
+    for _ in range(len({*each["reads"], *each["writes"]})):  # the box goes through all of its spaces
+        page.mouse.click(x, y - 12)
+        chosen.add(page.locator(".spaces input").evaluate_all("all => all.findIndex(one => one.checked)") - 1)
+    assert chosen == {*each["reads"], *each["writes"]}
 
 
 def test_public_networks_are_chosen_and_a_block_comes_back_as_it_was_left(page):

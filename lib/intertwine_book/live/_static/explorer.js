@@ -125,8 +125,9 @@ function explorer(root, data) {
     chosen = k;
     hovered = -1;
     light();
-    const first = marks.find(({ spaces, row }) => row !== undefined && spaces.includes(k));
-    if (first) graph.scrollTo({ top: first.row - 60, behavior: "smooth" });
+    const places = marks.filter(({ spaces, row }) => row !== undefined && spaces.includes(k));
+    const seen = ({ row }) => row > graph.scrollTop && row < graph.scrollTop + graph.clientHeight - HEIGHT;
+    if (places.length && !places.some(seen)) graph.scrollTo({ top: places[0].row - 60, behavior: "smooth" });
     announce(describe(k));
   }
 
@@ -197,13 +198,14 @@ function explorer(root, data) {
       element(svg, "text", { x: size[0] - 6, y: top(first) + 10, "text-anchor": "end" }, `× ${times}`);
     }
     const mark = (on, row) => {
-      const made = element(svg, "g");
-      if (on.length === 1 && on[0] >= 0) {
+      const made = element(svg, "g"), there = on.filter((space) => space >= 0);
+      marks.push({ made, spaces: there, row });
+      if (there.length === 1) hover(made, there[0]);
+      if (there.length) {  // a box has several spaces, of which each click chooses the next
         made.classList.add("one");
-        hover(made, on[0]);
-        made.addEventListener("click", () => list.querySelectorAll("input")[on[0] + 1].click());
+        const next = () => there[(there.indexOf(chosen) + 1) % there.length];
+        made.addEventListener("click", () => list.querySelectorAll("input")[next() + 1].click());
       }
-      marks.push({ made, spaces: on.filter((space) => space >= 0), row });
       return made;
     };
     drawValues(lines, left, top, mark);
