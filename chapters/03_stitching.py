@@ -102,6 +102,31 @@ dots(
 # A permutation *with positive scalings* makes no error.
 # If two trained networks differed only by a symmetry of the weights, such a map would lose nothing between them.
 #
+# {numref}`fig-bench-maps` joins two small networks for handwritten digits, so far without a map.
+# *How much does each map bring back?*
+# Then take *the second, moved* as the front: its channels are in another order and in other units,
+# and you are not told which.
+# *Which maps undo that, and can you find one by hand?*
+
+# %% tags=["hide-input"] figure="fig-bench-maps"
+from intertwine_book.live.benches import which_map
+
+which_map()
+
+# %% [markdown]
+# :::{figure} #fig-bench-maps
+# ---
+# alt: >-
+#   A bar for the accuracy of a stitched network, ten digits with its answers, a square that shows the map,
+#   and buttons for the map and for the front.
+# ---
+# Without a map the back misreads most digits, though it knows nearly all from its own front (the line).
+# A permutation with scalings brings back a part between these two networks,
+# and everything if the front differs by a symmetry.
+# The cut is after the second ReLU; maps are fitted to 200 other digits.
+# :::
+
+# %% [markdown]
 # (sec-stitched)=
 # ## Cut two networks, and join them
 #

@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from intertwine import genni
-from intertwine_book.figures.bars_slider import bars_slider
 from intertwine_book.figures.drag_matrix import drag_matrix
 from intertwine_book.figures.drag_plane import drag_plane
 from intertwine_book.figures.interactive import script
@@ -131,21 +130,6 @@ def test_a_basis_that_turns_exchanges_what_its_units_select(page):
     assert one > 0.7 and first == "“road”" and two < 0.5
 
 
-BARS = bars_slider(
-    pd.DataFrame({"t": [0.0, 0.5], "CKA": [1.0, 1.0], "accuracy": [0.9, 0.1]}), "t", label="t =", name="bars"
-)
-
-
-@pytest.mark.slow
-def test_bars_follow_the_slider(page):
-    page.set_content(BARS.data)
-    assert said(page) == "CKA 1.00, accuracy 0.90"
-    page.locator("input").fill("1")
-    assert said(page) == "CKA 1.00, accuracy 0.10" and page.locator("label span").inner_text() == "0.5"
-    full, short = (page.locator("rect").nth(k).get_attribute("width") for k in (1, 3))
-    assert float(full) == 10 * float(short)
-
-
 COLD = matrix_slider(
     torch.stack([torch.full((2, 2), 0.5), torch.eye(2).flip(0)]),
     [1.0, 0.01],
@@ -172,7 +156,7 @@ def test_a_matrix_slider_needs_a_value_for_each_matrix():
 
 
 def test_data_cannot_end_a_script():
-    assert script("bars_slider", "bars", '{"at": "</script>"}').count("</script>") == 1
+    assert script("matrix_slider", "cold", '{"at": "</script>"}').count("</script>") == 1
 
 
 VALLEY = valley_slider(
@@ -222,6 +206,6 @@ def test_every_script_is_javascript():
 
 
 def test_a_moving_figure_loads_nothing_from_elsewhere():
-    for figure in (drag_matrix(), PLANE, COLD, one_function(), turn_basis(), BARS, VALLEY):
+    for figure in (drag_matrix(), PLANE, COLD, one_function(), turn_basis(), VALLEY):
         assert "src=" not in figure.data
         assert figure.data.count("http") <= 1, "the namespace of SVG"

@@ -13,6 +13,7 @@ from torch import nn
 from intertwine.features import activations
 from intertwine.stitching.batch_norm import reestimate
 from intertwine_book import data, models
+from intertwine_book.live.digit_networks import digit_networks
 from intertwine_book.live.export import exported, exported_digits, from_page, rounded
 from intertwine_book.live.instrument import instrument
 
@@ -74,6 +75,12 @@ def test_every_layer_of_a_small_network_is_that_of_torch(node, activation):
 def test_every_layer_of_a_myrtle_network_is_that_of_torch(node, activation, side):
     network = drawn(models.myrtle(5, in_channels=2, activation=activation))
     assert_every_layer(node, network, normal(3, 2, side, side), within=1e-5)
+
+
+@pytest.mark.parametrize("side", ["front", "back"])
+def test_every_layer_of_a_network_that_pages_have_is_that_of_torch(node, side):
+    two = digit_networks()
+    assert_every_layer(node, getattr(two, side), two.judge.images[:40])
 
 
 def test_flattened_positions_are_in_the_order_of_torch(node):

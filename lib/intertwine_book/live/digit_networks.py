@@ -122,4 +122,5 @@ def digit_networks(
     recipe = replace(zoo.RECIPES["digits"], epochs=epochs)
     spec = zoo.Spec("myrtle", train, recipe, {"width": width, "in_channels": 1})
     front, back = (rounded(network) for network in zoo.pairs(spec, 1, seed=seed, device="cpu")[0])
+    assert isinstance(front, nn.Sequential) and isinstance(back, nn.Sequential)
     return DigitNetworks(front, back, train[:fit], test[:judge])

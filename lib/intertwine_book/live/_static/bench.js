@@ -10,7 +10,7 @@ function bench(root, { data, opens, shows, bars }) {
 
   const MEASURES = {
     accuracy: "accuracy",
-    cka: "CKA of digits",
+    cka: "CKA",
     orthogonal: "Procrustes, orthogonal",
     group: "Procrustes, ReLU's group",
     r2: "R² of positions",
@@ -25,7 +25,7 @@ function bench(root, { data, opens, shows, bars }) {
   const headline = element(results, "div", { class: "measures" });
   ["accuracy", ...bars].forEach((name) => measure(headline, name));
   const alone = stitching.alone(state);
-  const mark = element(rows.get("accuracy").track, "u", { style: `left: ${100 * alone.accuracy}%` });
+  element(rows.get("accuracy").track, "u", { style: `left: ${100 * alone.accuracy}%` });
   const ground = `Of ${alone.answers.length} digits. The line: the second network alone,`;
   element(results, "p", { class: "note" }, `${ground} ${percent(alone.accuracy, 1)}.`);
 
@@ -39,9 +39,6 @@ function bench(root, { data, opens, shows, bars }) {
     const box = element(digits, "div");
     return { canvas: element(box, "canvas", { width: 8, height: 8 }), said: element(box, "span") };
   });
-  const under = element(controls.parentNode, "div");  // on a telephone it comes after the controls
-  const canvas = element(under, "canvas", { class: "map" }), pen = canvas.getContext("2d");
-  const legend = element(under, "p", { class: "note" });
 
   // ---- controls: those that the page asks about, and the others in a fold
 
@@ -49,8 +46,16 @@ function bench(root, { data, opens, shows, bars }) {
   const all = Controls.fold(controls, "What the measures say");
   const rest = Object.keys(MEASURES).filter((name) => name !== "accuracy" && !bars.includes(name));
   rest.forEach((name) => measure(element(all, "div", { class: "measures" }), name));
+  const what = "CKA: which digits are alike, the biased estimate. Procrustes and R²: positions are samples.";
+  element(bars.length ? headline : all, "p", { class: "note" }, what);
   all.addEventListener("toggle", ask);
-  const place = (name) => (shows.includes(name) ? asked : more);
+  const hand = ["row", "from"];  // their place is beside the map's
+  const place = (name) => (shows.includes(hand.includes(name) ? "map" : name) ? asked : more);
+  // the map is seen where the page asks about it; on a telephone after the controls
+  const seen = ["map", "rank", "stretch"].some((name) => shows.includes(name));
+  const under = element(seen ? controls.parentNode : more, "div");
+  const canvas = element(under, "canvas", { class: "map" }), pen = canvas.getContext("2d");
+  const legend = element(under, "p", { class: "note" });
 
   const CHOICES = {
     map: ["Map", [["none", "none"], ["by hand", "by hand"], ["permutation", "permutation"],
@@ -74,8 +79,7 @@ function bench(root, { data, opens, shows, bars }) {
       const [label, options] = CHOICES[name], chosen = (value) => change({ [name]: value });
       made[name] = Controls.choice(place(name), { label, options, value: state[name], chosen });
     } else {
-      const hand = name === "row" || name === "from";
-      const moved = (value) => (hand ? byHand(name, value) : change({ [name]: value }));
+      const moved = (value) => (hand.includes(name) ? byHand(name, value) : change({ [name]: value }));
       made[name] = Controls.slider(place(name), { ...SLIDERS[name], value: state[name] ?? 1, moved });
     }
   }
@@ -89,32 +93,34 @@ function bench(root, { data, opens, shows, bars }) {
     Object.assign(state, values);
     const n = stitching.channels(state), fits = state.map === "least squares";
     if (state.hand.length !== n) {  // another layer
-      Object.assign(state, { hand: Array.from({ length: n }, (_, i) => i), rank: n });
-      for (const name of ["rank", "row", "from"]) Controls.set(made[name].input, { max: n });
-      made.rank.show(n);
+      const rank = state.hand.length ? n : Math.min(n, state.rank);  // at first, what the page says
+      Object.assign(state, { hand: Array.from({ length: n }, (_, i) => i), rank });
+      for (const name of ["rank", ...hand]) Controls.set(made[name].input, { max: n });
+      made.rank.show(rank);
       select(0);
     }
-    if (!(state.rank <= n)) state.rank = n;
     for (const name of ["rank", "stretch"]) made[name].box.hidden = !fits;
-    for (const name of ["row", "from"]) made[name].box.hidden = state.map !== "by hand";
+    for (const name of hand) made[name].box.hidden = state.map !== "by hand";
     ask();
   }
 
   // ---- the permutation that one makes: drag in a row of the matrix, or move both sliders
 
-  let row = 0;
+  let row = 0, held = [];  // the order before this row was moved: on its way a mark displaces no others
   function select(to) {
-    row = to;
+    [row, held] = [to, [...state.hand]];
     made.row.show(row + 1);
     made.from.show(state.hand[row] + 1);
   }
   function give(channel) {  // to the row, whose channel goes to the row that had this one
-    const other = state.hand.indexOf(channel);
-    [state.hand[row], state.hand[other]] = [channel, state.hand[row]];
+    const other = held.indexOf(channel);
+    state.hand = [...held];
+    [state.hand[row], state.hand[other]] = [channel, held[row]];
+    made.from.show(channel + 1);
   }
   function byHand(name, value) {
     if (name === "from") give(value - 1);
-    select(name === "from" ? row : value - 1);
+    else select(value - 1);
     ask();
   }
   function dragged(event) {
@@ -122,7 +128,6 @@ function bench(root, { data, opens, shows, bars }) {
     const at = (part) => Math.max(0, Math.min(n - 1, Math.floor(part * n)));
     if (event.type === "pointerdown") select(at((event.clientY - box.top) / box.height));
     give(at((event.clientX - box.left) / box.width));
-    select(row);
     ask();
   }
   canvas.addEventListener("pointerdown", (event) => {
@@ -137,22 +142,22 @@ function bench(root, { data, opens, shows, bars }) {
   // ---- drawing
 
   function drawMap(W) {  // blue is negative and red positive; by hand, the fainter, the smaller the cosine
-    const n = W.r, side = 12, hand = state.map === "by hand", M = hand ? stitching.cosines(state) : W;
-    const top = hand ? 1 : Math.max(...M.d.map(Math.abs)) || 1, ink = Controls.colour(root);
+    const n = W.r, side = 12, own = state.map === "by hand", M = own ? stitching.cosines(state) : W;
+    const top = own ? 1 : Math.max(...M.d.map(Math.abs)) || 1, ink = Controls.colour(root);
     Object.assign(canvas, { width: n * side, height: n * side });
-    canvas.style.touchAction = hand ? "none" : "auto";
+    canvas.style.touchAction = own ? "none" : "auto";
     for (let k = 0; k < n * n; k++) {
       const i = Math.floor(k / n), j = k % n, size = Math.abs(M.d[k]) / top;
-      pen.globalAlpha = hand ? size ** 4 : size ** 0.6;
+      pen.globalAlpha = size ** (own ? 4 : 0.6);
       pen.fillStyle = M.d[k] < 0 ? "#0072B2" : "#D55E00";
       pen.fillRect(j * side, i * side, side, side);
       pen.globalAlpha = 1;
-      if (hand && state.hand[i] === j) {
+      if (own && state.hand[i] === j) {
         Object.assign(pen, { strokeStyle: ink, lineWidth: i === row ? 4 : 2 });
         pen.strokeRect(j * side + 2, i * side + 2, side - 4, side - 4);
       }
     }
-    const words = hand ? "Drag a mark along its row: the redder a cell, the more alike both channels."
+    const words = own ? "Drag a mark along its row: the fuller a cell, the more alike both channels."
       : "Blue: negative, red: positive.";
     legend.textContent = `The map: rows are channels of the back, columns of the front. ${words}`;
     Controls.set(canvas, { role: "img", "aria-label": `The map, ${n} by ${n}` });

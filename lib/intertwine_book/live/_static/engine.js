@@ -93,32 +93,30 @@ const Engine = (() => {
     return x;
   }
 
-  function layerNorm(x, { scale, shift, eps }) {  // in place, over the channels of each sample
-    const { c, n, d } = x;
-    for (let i = 0; i < n; i++) {
-      let mean = 0, variance = 0;
-      for (let channel = 0; channel < c; channel++) mean += d[channel * n + i] / c;
-      for (let channel = 0; channel < c; channel++) variance += (d[channel * n + i] - mean) ** 2 / c;
-      const size = Math.sqrt(variance + eps);
-      for (let channel = 0; channel < c; channel++) {
-        const at = channel * n + i;
-        d[at] = (d[at] - mean) / size * scale[channel] + shift[channel];
-      }
+  function eachSample(x, change) {  // in place: the channels of each sample, which has one position
+    const values = new Float64Array(x.c);
+    for (let i = 0; i < x.n; i++) {
+      for (let channel = 0; channel < x.c; channel++) values[channel] = x.d[channel * x.n + i];
+      change(values).forEach((value, channel) => { x.d[channel * x.n + i] = value; });
     }
     return x;
   }
+  const sum = (values) => values.reduce((total, value) => total + value, 0);
 
-  // 2/√π ∫ exp(−t²) from 0 to x: a series where it converges fast, beyond that a continued fraction
-  function erf(x) {
-    const a = Math.abs(x);
-    if (a < 2.5) {
-      let term = a, sum = a;
-      for (let k = 1; k < 40; k++) { term *= -a * a / k; sum += term / (2 * k + 1); }
-      return 2 / Math.sqrt(Math.PI) * sum * Math.sign(x);
-    }
-    let tail = a;
-    for (let k = 30; k > 0; k--) tail = a + k / 2 / tail;
-    return Math.sign(x) * (1 - Math.exp(-a * a) / (Math.sqrt(Math.PI) * tail));
+  const layerNorm = (x, { scale, shift, eps }) => eachSample(x, (values) => {
+    const mean = sum(values) / x.c, size = Math.sqrt(sum(values.map((v) => (v - mean) ** 2)) / x.c + eps);
+    return values.map((v, k) => (v - mean) / size * scale[k] + shift[k]);
+  });
+
+  const softmax = (x) => eachSample(x, (values) => {
+    const top = Math.max(...values), powers = values.map((v) => Math.exp(v - top)), total = sum(powers);
+    return powers.map((v) => v / total);
+  });
+
+  function erf(x) {  // 2/√π ∫ exp(−t²) from 0 to x, to 1.5e-7 (Abramowitz and Stegun 7.1.26)
+    const factors = [1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592];
+    const t = 1 / (1 + 0.3275911 * Math.abs(x));
+    return Math.sign(x) * (1 - Math.exp(-x * x) * factors.reduce((total, factor) => t * (total + factor), 0));
   }
 
   const ACTIVATIONS = {
@@ -155,17 +153,6 @@ const Engine = (() => {
       y.d.set(d.subarray(from, from + n), (channel * s * s + p) * n);
     }
     return y;
-  }
-
-  function softmax(x) {  // in place, over the channels of each sample, which has one position
-    const { c, n, d } = x;
-    for (let i = 0; i < n; i++) {
-      let top = -Infinity, sum = 0;
-      for (let channel = 0; channel < c; channel++) top = Math.max(top, d[channel * n + i]);
-      for (let at = i; at < c * n; at += n) sum += d[at] = Math.exp(d[at] - top);
-      for (let at = i; at < c * n; at += n) d[at] /= sum;
-    }
-    return x;
   }
 
   // What export.py wrote -> layers with their arrays of numbers, of which `weight` and `bias` may be changed:

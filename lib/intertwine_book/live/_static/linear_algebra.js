@@ -20,8 +20,8 @@ const Algebra = (() => {
     return C;
   }
 
-  // X Yᵀ for long rows: two rows of X and four of Y at once, so that each number is read for several sums. With
-  // X = Y half of the products are enough.
+  // X Yᵀ for long rows: two rows of X and four of Y at once, so that each number is read for several sums.
+  // With X = Y half of the products are enough.
   function inner(X, Y) {
     const P = matrix(X.r, Y.r), n = X.c, x = X.d, y = Y.d, half = X === Y;
     const row = (M, i) => Math.min(i, M.r - 1) * n;  // beyond the last row: that row once more
@@ -48,35 +48,6 @@ const Algebra = (() => {
   }
 
   const squares = ({ d }) => d.reduce((sum, value) => sum + value * value, 0);  // ‖A‖²
-
-  // X with S X = Y, for a positive semidefinite S, by Cholesky. Its rows and columns are scaled to a diagonal
-  // of 1, and 1e-10 is added to that: a direction without variance (a channel that is never active) then gets
-  // about 0.
-  function solve(S, Y) {
-    const n = S.r, m = Y.c, L = matrix(n, n), X = matrix(n, m);
-    const unit = Float64Array.from({ length: n }, (_, i) => {
-      return S.d[i * n + i] > 1e-12 ? 1 / Math.sqrt(S.d[i * n + i]) : 0;
-    });
-    for (let i = 0; i < n; i++) for (let j = 0; j <= i; j++) {
-      let sum = i === j ? 1 + 1e-10 : S.d[i * n + j] * unit[i] * unit[j];
-      for (let k = 0; k < j; k++) sum -= L.d[i * n + k] * L.d[j * n + k];
-      L.d[i * n + j] = i === j ? Math.sqrt(Math.max(sum, 1e-12)) : sum / L.d[j * n + j];
-    }
-    for (let column = 0; column < m; column++) {
-      for (let i = 0; i < n; i++) {
-        let sum = Y.d[i * m + column] * unit[i];
-        for (let k = 0; k < i; k++) sum -= L.d[i * n + k] * X.d[k * m + column];
-        X.d[i * m + column] = sum / L.d[i * n + i];
-      }
-      for (let i = n - 1; i >= 0; i--) {
-        let sum = X.d[i * m + column];
-        for (let k = i + 1; k < n; k++) sum -= L.d[k * n + i] * X.d[k * m + column];
-        X.d[i * m + column] = sum / L.d[i * n + i];
-      }
-      for (let i = 0; i < n; i++) X.d[i * m + column] *= unit[i];
-    }
-    return X;
-  }
 
   // Of a symmetric matrix: eigenvalues, the largest first, and eigenvectors as rows, by Jacobi's rotations,
   // each of which makes one entry beside the diagonal 0.
@@ -106,6 +77,17 @@ const Algebra = (() => {
     const vectors = matrix(n, n);
     order.forEach((from, to) => vectors.d.set(V.subarray(from * n, from * n + n), to * n));
     return { values: order.map((i) => A[i * n + i]), vectors };
+  }
+
+  // The X of least norm with S X = Y, for a positive semidefinite S, whose channels are scaled to a deviation
+  // of 1 first. As in the library, directions with less than 1e-12 of the largest variance are rounding, and
+  // get 0.
+  function solve(S, Y) {
+    const variances = Array.from({ length: S.r }, (_, i) => S.d[i * S.r + i]);
+    const unit = diagonal(variances.map((v) => (v > 0 ? 1 / Math.sqrt(v) : 0)));
+    const { values, vectors } = eigen(times(times(unit, S), unit)), root = times(vectors, unit);
+    const inverse = diagonal(values.map((value) => (value > 1e-12 * values[0] ? 1 / value : 0)));
+    return times(transposed(root), times(inverse, times(root, Y)));
   }
 
   const singular = (A) => eigen(times(A, transposed(A))).values.map((value) => Math.sqrt(Math.max(value, 0)));
@@ -188,6 +170,6 @@ const Algebra = (() => {
     };
   }
 
-  return { matrix, diagonal, eye, times, inner, transposed, squares, solve, eigen, singular, assignment, random,
-    normal, shuffled, rotation };
+  return { matrix, diagonal, eye, times, inner, transposed, squares, solve, eigen, singular, assignment,
+    random, normal, shuffled, rotation };
 })();

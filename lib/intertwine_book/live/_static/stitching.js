@@ -92,9 +92,9 @@ function Stitching({ networks, digits, fit }) {
   // ---- maps
 
   const path = (n) => once(`path ${n}`, () => A.rotation(n, 3));
-  const turned = (state) => once(`turned ${origin(state)} ${state.turn}`, () => {
+  const turned = (state) => {
     return state.turn ? transformed(fitted(state), path(features(state).c)(state.turn)) : fitted(state);
-  });
+  };
 
   function cosines(S) {  // of channels of the back (rows) and of the front
     const a = norms(S.AA), b = norms(S.BB), n = a.length, C = A.matrix(n, n);
