@@ -28,13 +28,32 @@
 # ## The question
 #
 # You have loaded a network that somebody else wrote.
-# It has shortcuts, normalisations and attention.
 # *Which changes of its weights leave its function alone?*
+# One run of the network tells: {numref}`fig-explorer` shows them for public networks, and for a block that you assemble.
+# *Which switches take the rotations of the residual stream away?*
+
+# %% tags=["remove-input"] figure="fig-explorer"
+from intertwine_book.live.explorer import explorer
+
+explorer()
+
+# %% [markdown]
+# Two do: norms after the sums, because their gain writes the stream, and a last layer that is the embedding,
+# because one weight then writes the stream and reads it behind a gain.
+#
 # Chapters 1 and 1b found the changes that come from the activations of a chain of layers.
 # Now we ask which moves each operation allows.
-# Moves that all operations allow are symmetries, and one run of the network finds them.
-# {numref}`fig-explorer` shows what it finds, for a transformer block that you assemble and for public networks.
-# *Which switches take the rotations of the residual stream away?*
+# Moves that all operations allow are symmetries.
+#
+# (sec-by-hand)=
+# ## By hand: two layers and a shortcut
+#
+# *A shortcut joins the units of two layers: only one element moves both.*
+# {numref}`fig-trace` shows the network $x \mapsto W_3(h + \mathrm{ReLU}(W_2h))$ with $h = \mathrm{ReLU}(W_1x)$
+# and four units in each layer.
+# A weight has two axes, the units that it reads and the units that it writes.
+# A matrix $A_a$ acts on the axis $a$, a matrix $A_b$ on the axis $b$.
+# Go through the operations:
 
 # %% tags=["hide-input"]
 import copy
@@ -51,29 +70,10 @@ from intertwine_book import data, results, zoo
 from intertwine_book.experiments.any_network import models, moved
 from intertwine_book.figures.orbits import traced_shortcut
 from intertwine_book.figures.style import use_style
-from intertwine_book.live.explorer import explorer
 from intertwine_book.stories import any_network as story
 from intertwine_book.stories import tell
 
 use_style()
-
-# %% tags=["remove-input"] figure="fig-explorer"
-explorer()
-
-# %% [markdown]
-# Two do: norms after the sums, because their gain writes the stream, and a last layer that is the embedding,
-# because one weight then writes the stream and reads it behind a gain.
-# The rest of the page explains how each group is found.
-#
-# (sec-by-hand)=
-# ## By hand: two layers and a shortcut
-#
-# *A shortcut joins the units of two layers: only one element moves both.*
-# {numref}`fig-trace` shows the network $x \mapsto W_3(h + \mathrm{ReLU}(W_2h))$ with $h = \mathrm{ReLU}(W_1x)$
-# and four units in each layer.
-# A weight has two axes, the units that it reads and the units that it writes.
-# A matrix $A_a$ acts on the axis $a$, a matrix $A_b$ on the axis $b$.
-# Go through the operations:
 
 # %% tags=["parameters"]
 from typing import Literal

@@ -21,7 +21,7 @@ OPTIONS = {
     "their place": ("before", "after"),
     "positions": ("rotary", "learned"),
     "perceptron": ("gated", "plain"),
-    "keys and values": ("for two heads", "for each head"),
+    "keys and values": ("shared by two", "one a head"),
     "last layer": ("the embedding", "its own"),
 }
 """What each of `Switches` is called, where it is on and where it is off."""

@@ -5,11 +5,14 @@ const STYLE = `
 .live .explorer .graph svg { width: auto; max-width: 100%; height: auto; display: block; margin: 0 auto; }
 .live .explorer .graph text { font-size: 13px; fill: currentColor; }
 .live .explorer .one { cursor: pointer; }
-.live .switches { display: grid; grid-template-columns: repeat(auto-fit, minmax(10.5em, 1fr)); gap: 0 1.2em; }
+.live .explorer, .live .choices { text-align: left; line-height: 1.35; margin-block: 0.4em; }
+.live .choices legend { float: left; width: 7.8em; margin: 0; line-height: 1.7; }
+.live .choices > .choice legend { width: auto; margin-right: 0.6em; }
+.live .switches { display: grid; grid-template-columns: repeat(auto-fit, minmax(19em, 1fr)); gap: 0 1em; }
 .live .switches[hidden] { display: none; }
 .live .explorer .total { margin: 0; }
-.live .spaces { border: 0; margin: 0.4em 0; padding: 2px; max-height: 25rem; overflow-y: auto; min-width: 0; }
-.live .spaces legend { font-size: 0.9em; font-weight: 600; }
+.live .spaces { border: 0; margin: 0.4em 0; padding: 2px; max-height: 27rem; overflow-y: auto; min-width: 0; }
+.live .spaces legend { font-size: 0.9em; font-weight: 600; margin: 0; }
 .live .spaces label { position: relative; display: grid; grid-template-columns: 1.1em minmax(0, 1fr) auto;
   gap: 0 0.5em; padding: 0.15em 0.3em; border-radius: 4px; font-size: 0.9em; }
 .live .spaces label:has(input:checked) { outline: 2px solid currentColor; outline-offset: -2px; }
@@ -43,7 +46,7 @@ function explorer(root, data) {
   let block = data.switches.length ? data.first : "";
 
   element(root, "style", {}, STYLE);
-  const choices = element(root, "div");
+  const choices = element(root, "div", { class: "choices" });
   const both = element(root, "div", { class: "explorer" });
   const scrolled = { class: "graph", tabindex: 0, role: "group", "aria-label": "the graph of the network" };
   const graph = element(both, "div", scrolled), side = element(both, "div", { class: "side" });
