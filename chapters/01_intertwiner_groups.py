@@ -31,6 +31,9 @@
 # for each neuron of the first layer draw a number $a > 0$, multiply the weights into the neuron and its bias by $a$,
 # and divide the weights out of it by $a$.
 # Since $\mathrm{ReLU}(az) = a\,\mathrm{ReLU}(z)$, the twin computes the same function.
+# Make such a twin by hand ({numref}`fig-twin`).
+# The answers stay as they are.
+# Can you choose the scalings so that most digits are still right after pruning?
 
 # %% tags=["hide-input"]
 import copy
@@ -49,9 +52,10 @@ from intertwine_book import data, results
 from intertwine_book.experiments import intertwiner_groups as experiments
 from intertwine_book.figures import groups as figures
 from intertwine_book.figures.curves import mean_curves, single_curves
-from intertwine_book.figures.drag_matrix import drag_matrix
 from intertwine_book.figures.style import use_style
 from intertwine_book.figures.symmetries import before_and_after
+from intertwine_book.live.orbit import of_digits
+from intertwine_book.live.pull import pull
 from intertwine_book.models import fcn
 from intertwine_book.stories import intertwiner_groups as story
 from intertwine_book.stories import tell
@@ -68,6 +72,12 @@ widths: list[int] = [32, 32]  # of the hidden layers
 epochs: int = 30
 scale: float = 1.0  # standard deviation of the logarithms of the scalings
 trials: int = 5  # group elements drawn for each check
+
+# %% tags=["remove-input"] figure="fig-twin"
+of_digits("relu", "tanh", "abs", name="twin")
+
+# %% [markdown]
+# The same happens in a larger network, without a choice: the scalings are random.
 
 # %%
 device = devices.pick(device)
@@ -111,8 +121,7 @@ def pruned(net, count, size=lambda net: net.fc1.weight.norm(dim=1)):
 draws = torch.randn(trials, widths[0], generator=generator).double()
 twins = [rescaled(network, (scale * draw).exp().to(device)) for draw in draws]
 half = widths[0] // 2
-apart = relative_error(twins[0](x_test), network(x_test))
-print(f"outputs differ by {apart:.0e}")
+print(f"outputs differ by {relative_error(twins[0](x_test), network(x_test)):.0e}")
 kept = [accuracy(pruned(net, half)) for net in (network, *twins)]
 print("pruned:", ", ".join(f"{each:.1f} %" for each in kept))
 
@@ -122,8 +131,7 @@ rows = [
     for t, net in enumerate([network, *twins])
     for k in [part * widths[0] // 8 for part in range(8)]
 ]
-columns = ["removed", "network", "trial", "accuracy"]
-prunings = pd.DataFrame(rows, columns=columns)
+prunings = pd.DataFrame(rows, columns=["removed", "network", "trial", "accuracy"])
 look = {"xlabel": "neurons removed", "ylabel": "accuracy, %", "means": False}
 single_curves(prunings, "removed", "accuracy", "network", "trial", **look)
 
@@ -179,16 +187,18 @@ figures.pull_through()
 # %% [markdown]
 # *Try it.*
 # {numref}`fig-drag` has ReLU, and starts with a turn by 45°.
-# For any $A$ it fits $B$ by least squares, and shows the share of the mean square of $\mathrm{ReLU}(Ax)$
-# that the fit leaves.
-# Can an $A$ with a negative entry reach the share 0?
+# For your $A$ it looks for the best $B$ and shows what remains: the lines, and their mean square as a share.
+# 0 % means that $A$ can be pulled through.
+# Can an $A$ with a negative entry reach 0 %?
+# Can it with another activation?
 
 # %% tags=["remove-input"] figure="fig-drag"
-drag_matrix()
+pull()
 
 # %% [markdown]
-# No: if $a_{ij} < 0$, look at $x = -e_j$: coordinate $i$ of $\mathrm{ReLU}(Ax)$ is positive,
+# Not with ReLU: if $a_{ij} < 0$, look at $x = -e_j$: coordinate $i$ of $\mathrm{ReLU}(Ax)$ is positive,
 # and $B\,\mathrm{ReLU}(x) = 0$ for every $B$.
+# With $|x|$ and tanh a sign may change.
 #
 # :::{prf:definition} Intertwiner group, {cite}`godfrey2022` §3
 # :label: def-intertwiner
@@ -301,6 +311,7 @@ before_and_after(experiments.changes(network, moved, x_test))
 # ## One set of numbers decides
 #
 # *The scalings of one neuron determine the whole group.*
+# Change the activation of {numref}`fig-twin` and look for the moves that leave its outputs as they are.
 #
 # :::{prf:theorem} Reduction to scalars
 # :label: thm-scalars

@@ -28,7 +28,7 @@
 #
 # All weights of an orbit, made by {eq}`eq-moved`, compute the same function, so the loss is the same on the orbit.
 # *Is the loss equally flat everywhere on an orbit?*
-# No: {numref}`fig-level` shows one orbit of a trained ReLU network with 8 hidden neurons.
+# No: {numref}`fig-valley` shows the orbit of a ReLU network with 8 hidden neurons that this page has trained.
 # The loss is flat around one point and sharp around another {cite}`dinh2017`.
 
 # %% tags=["hide-input"]
@@ -49,6 +49,7 @@ from intertwine_book.experiments.weight_space import decay, flatness, orbits, st
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.orbits import residual_block
 from intertwine_book.figures.style import use_style
+from intertwine_book.live.valley import of_digits
 from intertwine_book.stories import tell
 from intertwine_book.stories import weight_space as story
 
@@ -66,19 +67,13 @@ rates: list[float] = [0.3, 1.0, 3.0, 6.0]  # learning rates of teleportation
 steps: int = 500  # of training with weight decay
 decays: list[float] = [0.0, 0.02, 0.05]  # weight decay
 
-# %% tags=["remove-input"] figure="fig-level"
-story.level()
+# %% tags=["remove-input"] figure="fig-valley"
+of_digits().page()
 
 # %% [markdown]
-# Before you move the slider of {numref}`fig-slide`, guess: where on the orbit is the valley widest?
-
-# %% tags=["remove-input"] figure="fig-slide"
-story.slide()
-
-# %% [markdown]
-# Here $p = e^t$ and $q = e^{-t}$, and training ended at $t = 0$.
-# The flattest of {glue:text}`points:.0f` points on this curve lies at $t =$ −{glue:text}`flattest:.1f`:
-# the largest eigenvalue is {glue:text}`eigenvalue-flattest:.1f` there and {glue:text}`eigenvalue-end:.1f` at $t = 0$.
+# Move the ball along the orbit: where is the valley widest?
+# Then drop it beside the orbit and let it descend.
+# *Does it reach the widest place?*
 #
 # (sec-orbit)=
 # ## Along an orbit the loss stays, its derivatives do not
@@ -155,9 +150,16 @@ assert torch.allclose(hessian_at(g * point), H / g[:, None] / g)
 story.orbit()
 
 # %% [markdown]
-# {numref}`fig-orbit` follows the orbit of {numref}`fig-level`.
+# {numref}`fig-orbit` follows the orbit of a recorded network of this kind, whose training ended at $t = 0$.
+# The flattest of {glue:text}`points:.0f` points on it lies at $t =$ −{glue:text}`flattest:.1f`:
+# the largest eigenvalue is {glue:text}`eigenvalue-flattest:.1f` there and {glue:text}`eigenvalue-end:.1f` at $t = 0$.
+# {numref}`fig-level` shows the loss around two of its points.
 # *Flatness, as the largest eigenvalue measures it, is a property of the weights and not of the function.*
-#
+
+# %% tags=["remove-input"] figure="fig-level"
+story.level()
+
+# %% [markdown]
 # (sec-sharpness)=
 # ### Sharpness that is constant on each orbit
 #
@@ -338,6 +340,14 @@ mean_curves(hidden, "s", "change", "acts on", **axes)
 # and in $Q_X(\theta - \eta\nabla L)$ the term linear in η vanishes.
 # In an eigenbasis of $X$ the squared norm is a sum of terms $\theta_j^2e^{2sx_j}$, and its derivative is $4Q_X$.
 # :::
+#
+# The ball of {numref}`fig-valley` moves by these laws.
+# Its two weights are the norms of the two layers, and $2Q_X$ is the difference of their squares.
+# At a small learning rate the ball descends along a curve of equal $Q_X$, the dashed one, and stays where that meets
+# the orbit.
+# With weight decay it goes on beside the orbit, to the place where the norms are equal and the valley is widest.
+# At a large learning rate its steps are long where the valley is narrow, and it changes to another curve;
+# {eq}`eq-step` says to which.
 #
 # The activation between two layers of weights decides which quantities are conserved ($n$ neurons, no biases):
 #

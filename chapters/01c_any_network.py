@@ -28,8 +28,20 @@
 # ## The question
 #
 # You have loaded a network that somebody else wrote.
-# It has shortcuts, normalisations and attention.
 # *Which changes of its weights leave its function alone?*
+# One run of the network tells: {numref}`fig-explorer` shows them for public networks,
+# and for a block that you assemble.
+# *Which switches take the rotations of the residual stream away?*
+
+# %% tags=["remove-input"] figure="fig-explorer"
+from intertwine_book.live.explorer import explorer
+
+explorer()
+
+# %% [markdown]
+# Two do: norms after the sums, because their gain writes the stream, and a last layer that is the embedding,
+# because one weight then writes the stream and reads it behind a gain.
+#
 # Chapters 1 and 1b found the changes that come from the activations of a chain of layers.
 # Now we ask which moves each operation allows.
 # Moves that all operations allow are symmetries.
@@ -56,7 +68,7 @@ from torch.nn.functional import gelu
 from intertwine import devices
 from intertwine.weightspace import find_symmetries, relative_error, verify
 from intertwine_book import data, results, zoo
-from intertwine_book.experiments.any_network import architecture, models, moved
+from intertwine_book.experiments.any_network import models, moved
 from intertwine_book.figures.orbits import traced_shortcut
 from intertwine_book.figures.style import use_style
 from intertwine_book.stories import any_network as story
@@ -73,7 +85,6 @@ seed: int = 0  # of initialisation, data order and group elements
 width: int = 4  # channels of the residual network's first stage
 epochs: int = 4  # of its training
 networks: list[str] = ["resnet18", "mobilenet_v3_small"]  # of torchvision
-architectures: list[str] = ["resnet18"]  # whose groups are counted
 trials: int = 2  # elements drawn for each network
 
 # %% tags=["remove-input"] figure="fig-trace"
@@ -161,12 +172,11 @@ class OneBlock(nn.Module):
         return self.head(self.norms[2](x))
 
 
-# %% figure="fig-transformer"
+# %%
 one_block, tokens = OneBlock().double().eval(), torch.randn(5, 6, 8).double()
 block_space = find_symmetries(one_block, tokens)
-block_space.draw()
+print(block_space.to_frame()[["name", "group", "dimension"]])
 
-# %%
 draw = torch.Generator().manual_seed(seed)
 element = block_space.sample(draw)
 block_report = verify(block_space, one_block, element, tokens)
@@ -174,8 +184,9 @@ print(f"dimension {block_space.dimension}")
 print(f"outputs differ by {block_report.output:.0e}")
 
 # %% [markdown]
-# {numref}`fig-transformer` shows {glue:text}`block-spaces` spaces, with a group of dimension
-# {glue:text}`block-dimension`.
+# The table has {glue:text}`block-spaces` spaces, with a group of dimension {glue:text}`block-dimension`;
+# `block_space.draw()` draws the run in their colours, and `explore(one_block, tokens)` of
+# `intertwine_book.live.explorer` lights them up as in {numref}`fig-explorer`.
 # A random element changes the hidden values by {glue:text}`block-changed:.0f` % of their size (the median
 # over spaces), and the outputs by {glue:text}`block-error:.0e` of theirs: zero to rounding.
 #
@@ -418,27 +429,15 @@ cut = moved.left_behind(res_space, network, element, images, labels)
 # (sec-public)=
 # ## The groups of public architectures
 #
-# *Most of a transformer's group lies inside its heads and, in ViT and Swin, on its streams.
-# Convolutional networks have scalings alone, but for MobileNet.*
-# The table splits each dimension into four parts: scalars of single units, matrices inside heads
-# ($GL_d$, or $\mathbb C^*$ with rotary positions), orthogonal matrices on a stream, and other matrices.
-
-
-# %%
-@run.table(network=architectures, uses=[])
-def public(network):
-    return architecture.dimensions(network)
-
-
-# %% tags=["remove-input"]
-story.public()
-
-# %% [markdown]
+# *Most of a transformer's group lies inside its heads and, in ViT, on its stream.
+# Convolutional networks have only scalings; MobileNet is the exception.*
+# Choose the networks in {numref}`fig-explorer` and compare the lengths of the bars.
+#
 # In GPT-2 {glue:text}`gpt-heads:.1f` % of the group lies inside the heads.
 # The streams of GPT-2 and SmolLM cannot be rotated: the embedding is also the last layer, and the gain of a norm
 # stands between the two.
-# BERT's stream cannot, nor the first of Swin's four, because a norm with a gain writes it.
-# The stream of ViT and the others of Swin can be rotated: linear maps write them, and only layer norms read them.
+# BERT's stream does not move at all: a norm with a gain writes it after each sum, and its last value is the output.
+# The stream of ViT can be rotated: linear maps write it, and only layer norms read it.
 # MobileNet's blocks end with batch norm and no activation, which in evaluation mode is a linear map.
 # So $GL_n$ acts between the blocks, but not once the statistics are estimated anew.
 # The dimension of the group is {glue:text}`share-low:.2f` to {glue:text}`share-high:.1f` % of the number of parameters.
@@ -453,7 +452,7 @@ story.public()
 #
 # $$\text{dimension of the orbit} \le P - \operatorname{rank} J.$$ (eq-functional)
 #
-# Is there a gap in the transformer of {numref}`fig-transformer`?
+# Is there a gap in our transformer of one block?
 
 
 # %%

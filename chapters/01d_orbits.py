@@ -51,6 +51,7 @@ from intertwine_book import data, results, zoo
 from intertwine_book.experiments.orbits import models, places, rounding
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.style import use_style
+from intertwine_book.live.bits import bit_slider
 from intertwine_book.stories import orbits as story
 from intertwine_book.stories import tell
 
@@ -151,7 +152,8 @@ def rounded(x, bits):
 H = torch.ones(1, 1).double()
 while len(H) < 32:
     H = torch.cat([torch.cat([H, H], 1), torch.cat([H, -H], 1)]) / 2**0.5
-Q = (H * (2 * torch.randint(2, (32,), generator=draw) - 1)).to(images)
+signs = 2 * torch.randint(2, (32,), generator=draw) - 1
+Q = (H * signs).to(images)
 
 turned = space.act(net, {"block1.norm1": Q})
 with torch.no_grad(), record(net, rounding.NORMS) as values:
@@ -162,9 +164,12 @@ print(f"outputs differ by {relative_error(turned(images), net(images)):.0e}")
 print(f"largest entry {largest[0]:.1f}, rotated {largest[1]:.1f}")
 assert torch.equal(rounded(y, 4), rounding.rounded(y, 4, -1))
 
-# %% figure="fig-channels"
-sizes = {"as trained": y, "rotated": y @ Q.T}
-story.channels({way: x.abs().mean(0).tolist() for way, x in sizes.items()})
+# %% tags=["hide-input"] figure="fig-bits"
+plain, first = transformer(0.0, 0), rounding.NORMS[:1]
+with torch.no_grad(), record(plain, first) as values:
+    plain(images[:1])
+tokens = {"with an outlier": y[:12], "without one": values[first[0]][0, :12]}
+bit_slider(tokens, signs, story.right())
 
 
 # %%
@@ -179,7 +184,10 @@ def rotated(trial):
 
 
 # %% [markdown]
-# {numref}`fig-channels` shows the stream, {numref}`fig-rounding` what rounding does to the whole network.
+# {numref}`fig-bits` shows one token of the stream, {numref}`fig-rounding` what rounding does to the whole network.
+# Take away bits: the outlier sets the step, and ever more of the other channels are stored as 0.
+# After the rotation no channel stands out.
+# Then choose the network without an outlier: *is a rotation worth anything there?*
 # With 4 bits {glue:text}`right-four-before:.0f` % of the digits are right as trained
 # and {glue:text}`right-four-after:.0f` % rotated, both on average over the five recorded networks.
 # One matrix multiplied into the weights does this, without any training.

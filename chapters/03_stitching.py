@@ -33,7 +33,7 @@
 # **A permutation of the channels with positive scalings nearly suffices in wide networks** ({numref}`fig-penalties`):
 # on CIFAR-10 it loses {fact}`03_stitching.equal_group_low:.0f` to {fact}`03_stitching.equal_group_high:.0f` points of
 # accuracy, on average over pairs.
-# Without a map {fact}`03_stitching.none_low:.0f` to {fact}`03_stitching.none_high:.0f` are lost.
+# An arbitrary permutation loses {fact}`03_stitching.arbitrary_low:.0f` to {fact}`03_stitching.arbitrary_high:.0f`.
 
 # %% tags=["hide-input"] figure="fig-penalties"
 import pandas as pd
@@ -102,6 +102,31 @@ dots(
 # A permutation *with positive scalings* makes no error.
 # If two trained networks differed only by a symmetry of the weights, such a map would lose nothing between them.
 #
+# {numref}`fig-bench-maps` joins two small networks for handwritten digits, so far without a map.
+# *How much does each map bring back?*
+# Then take *the second, moved* as the front: its channels are in another order and in other units,
+# and you are not told which.
+# *Which maps undo that, and can you find one by hand?*
+
+# %% tags=["hide-input"] figure="fig-bench-maps"
+from intertwine_book.live.benches import which_map
+
+which_map()
+
+# %% [markdown]
+# :::{figure} #fig-bench-maps
+# ---
+# alt: >-
+#   A bar for the accuracy of a stitched network, ten digits with its answers, a square that shows the map,
+#   and buttons for the map and for the front.
+# ---
+# Without a map the back misreads most digits, though it knows nearly all from its own front (the line).
+# A permutation with scalings brings back a part between these two networks,
+# and everything if the front differs by a symmetry.
+# The cut is after the second ReLU; maps are fitted to 200 other digits.
+# :::
+
+# %% [markdown]
 # (sec-stitched)=
 # ## Cut two networks, and join them
 #
@@ -494,7 +519,7 @@ for name, end in {"as trained": g, "matched": near}.items():
 # with batch norm re-estimated, the barrier falls from {fact}`03_stitching.barrier_trained:.0f` to
 # {fact}`03_stitching.barrier_matched:.0f` points
 # ({numref}`fig-connectivity`).
-# The narrower the networks, the more is left, in each pair.
+# In networks of a quarter of the width each pair keeps at least half as much again as the worst of these.
 # Whether a better search would find a line without a barrier is open.
 
 # %% tags=["hide-input"] figure="fig-connectivity"
@@ -557,20 +582,23 @@ readable(
 # Four things to remember:
 #
 # - *Training makes up for a bad fit.*
-#   A matrix of rank 4 that is only fitted ruins the network; trained from there it does not.
-# - *Re-estimating batch norm gives back much of what a regression loses*, at the second and third ReLU.
-#   Maps that are trained from their fits change little.
-# - *Trained from their fits, the group beats rank 4.*
+#   A matrix of rank 4 that is only fitted loses {fact}`03_stitching.fitted_four_low:.0f` points at the first ReLU
+#   and up to {fact}`03_stitching.fitted_four_high:.0f` later.
+#   Trained from there it loses {fact}`03_stitching.equal_four_low:.0f` to {fact}`03_stitching.equal_four_high:.0f`.
+# - *Re-estimating batch norm gives back much of what a full regression loses*, at the second and third ReLU.
+#   A full matrix that is trained hardly needs it, at least on digits.
+# - *Trained from their fits, the group beats rank 4 in these wide networks.*
 #   Rank 4 has a bias and eight times as many free numbers; the group has its permutations to choose from.
-#   From random starts the paper's relaxation beats our rank 4, too, at the three later ReLUs.
+#   In small networks for digits rank 4 is ahead at the first two ReLUs.
 # - *A bad recipe can cost more than the choice of family.*
-#   Trained by plain SGD, as its authors did, the relaxation loses about what the paper prints.
+#   Trained by plain SGD, as its authors did, the relaxation loses on average about what the paper prints.
 #   With Adam and all else equal it loses {fact}`03_stitching.adam_32:.0f` points after the last ReLU,
 #   and the order of the two families is reversed there.
 #
-# In narrower networks a fitted permutation loses more, two to four times as much at a quarter of the width.
-# Inside two of three residual blocks even a full matrix loses much: the shortcut carries the first network's
-# channels, unmatched, into the back.
+# In narrower networks a fitted permutation loses more: {fact}`03_stitching.quarter_width:.1f` times as much
+# at a quarter of the width.
+# Inside two of three residual blocks even a full matrix loses much.
+# The shortcut may be why: it carries the first network's channels, unmatched, into the back.
 # And a low penalty of a full matrix does not say that two networks learned the same:
 # fronts that were never trained can be stitched, too ({doc}`03b_matching`).
 # {doc}`records/03_stitching` has every layer, pair, width, recipe and verdict.
@@ -781,7 +809,8 @@ mean_curves(curves, "channel", "cosine", "front", panels="layer")
 # *Open.*
 # At width 16 (networks of 8 epochs, batch norm frozen) the group, trained, loses {fact}`03_stitching.narrow_low:.0f` to
 # {fact}`03_stitching.narrow_high:.0f` points,
-# and matching the whole network by activations leaves a barrier of {fact}`03_stitching.barrier_matched_narrow:.0f`.
+# and matching whole networks of 24 epochs by activations leaves, with batch norm re-estimated, a barrier of
+# {fact}`03_stitching.barrier_matched_narrow:.0f`.
 # Which is the smallest group of maps that loses less than 3 points?
 # Try a permutation of *groups* of channels with a matrix in each.
 # :::

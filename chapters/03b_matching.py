@@ -66,6 +66,7 @@ from intertwine_book.experiments.stitches import stitch_many
 from intertwine_book.figures import style
 from intertwine_book.figures.dots import dots
 from intertwine_book.figures.matching import two_ways_diagram
+from intertwine_book.live.benches import best_fit
 from intertwine_book.stories import lines, restricted, tell
 from intertwine_book.stories import matching as story
 
@@ -298,15 +299,15 @@ story.restored()
 # %% [markdown]
 # Multiply the $j$-th channel of the fit by $s_j^t$, where $s_j$ restores its variance:
 # $t = 0$ is least squares, $t = 1$ the stretched fit.
+# {numref}`fig-stretch` does it between two small networks for digits.
 # *Move the slider: which $t$ is best for the fit, and which for the task?*
 
 # %% tags=["remove-input"] figure="fig-stretch"
-story.stretch()
+best_fit()
 
 # %% [markdown]
-# *At layer 3 the fit is best at $t = 0$; the task is best at $t$ from {glue:text}`best-t-low:.1f`
-# to {glue:text}`best-t-high:.1f`*, depending on the pair ({numref}`fig-stretch`; $t$ is chosen on the images
-# that judge it).
+# *At layer 3 of Tiny-10 the fit is best at $t = 0$; the task is best at $t$ from {glue:text}`best-t-low:.1f`
+# to {glue:text}`best-t-high:.1f`*, depending on the pair ($t$ is chosen on the images that judge it).
 # At layer 6 accuracy varies by at most {glue:text}`varies-6:.1f` % from $t = 0.5$ on.
 #
 # ## Would any front do? (our control)
@@ -369,8 +370,7 @@ print(f"accuracy {of_noise:.1%} after a front of noise")
 # regression*):
 
 # %%
-generator = torch.Generator().manual_seed(seed)
-X = torch.randn(1000, 2, generator=generator) * torch.tensor([10.0, 1.0])
+X = torch.randn(1000, 2, generator=draw) * torch.tensor([10.0, 1.0])
 label = X[:, 1] > 0  # the quiet channel
 _, _, Vh = torch.linalg.svd(X, full_matrices=False)  # M_LS is the identity
 fit = X @ Vh[:1].T @ Vh[:1]

@@ -50,6 +50,7 @@ from intertwine_book.figures import similarity as drawn
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.readable import readable
+from intertwine_book.live.benches import what_measures_see
 from intertwine_book.stories import dissimilarity as story
 from intertwine_book.stories import tell
 
@@ -405,7 +406,17 @@ story.trained_minus_untrained()
 # A ReLU network keeps its function when a layer's features become $XA$ with $A \in G_{\mathrm{ReLU}}$
 # and the next weights undo it.
 # A measure of what *the network* uses should not change then.
-# So choose a measure first by its group:
+# So choose a measure first by its group.
+# {numref}`fig-bench-measures` compares a layer of a network with itself, in another order of the channels and in
+# other units.
+# *Which measure calls them equal?*
+# Then take *the second itself* as it is, and turn it: *which measures notice?*
+
+# %% tags=["remove-input"] figure="fig-bench-measures"
+what_measures_see()
+
+# %% [markdown]
+# The table has more measures and more changes:
 
 # %% tags=["remove-input"]
 headings, title = statements.HEADINGS, "Invariances of ten measures"

@@ -29,8 +29,9 @@
 # One neuron selects stripes, another selects wheels {cite}`bau2017`.
 # But a layer is a vector space, and a neuron is one of its coordinate axes.
 # Why look along these axes and not along others?
-# {numref}`fig-turn` has two units after a ReLU.
-# Each unit is large at the pixels of one concept, so each axis points along one arm of the cloud.
+# {numref}`fig-turn` has two units after a ReLU, of a small network that this page trained on
+# {doc}`scenes that we draw <../api/zoo>`; all pixels of these scenes have a known colour, texture, shape and material.
+# Each unit is large where a scene shows one concept, so each axis points along one arm of the cloud.
 # *Turn the basis: which unit keeps a concept, and what does the other select at 45°?*
 
 # %% tags=["hide-input"]
@@ -53,7 +54,7 @@ from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.dissection import dissection_steps, gallery
 from intertwine_book.figures.forest import forest
 from intertwine_book.figures.style import use_style
-from intertwine_book.figures.turn_basis import turn_basis
+from intertwine_book.live.basis import turning_basis
 from intertwine_book.stories import efficientnet, tell
 from intertwine_book.stories import interpretability as story
 
@@ -81,34 +82,7 @@ lite_networks: list[int] = []  # EfficientNet-Lite 0, 1, 2 (ImageNet)
 lite_frames: int = 120  # frames of CamVid for them
 lite_rotations: int = 5  # drawn for each of their blocks
 
-# %% tags=["remove-input"] figure="fig-turn"
-turn_basis()
-
-# %% [markdown]
-# At 45° unit 1 reads the sum of both values: it selects two concepts, and neither well.
-# Unit 2 reads their difference, which still separates one concept from the other.
-# At 90° unit 1 has become the detector that unit 2 was, and unit 2 reads the negative of a value:
-# the pixels that it selects fit no concept well.
-#
-# The intertwiner group of an activation gives a reason to look along the axes {cite}`godfrey2022`.
-# ReLU is compatible with permutations and positive scalings, and these leave the axes where they are.
-# Without an activation the layer's function singles out no basis; training may.
-# The prediction: *rotate the basis, and units lose their concepts after a ReLU, but not where there is no ReLU.*
-#
-# *In three networks trained on ImageNet the usual measure of overlap with concepts falls under a rotation,
-# after the first ReLU6 of a block (a ReLU that is cut off at 6).
-# But the units of a random basis also select fewer pixels.
-# When all units select equally many, we see no fall on average over the blocks:
-# in three stages of the networks the overlap is lower by {glue:text}`fall-least` to {glue:text}`fall-most` %,
-# in the two deepest it is higher.*
-#
-# ## What a unit selects
-#
-# To *dissect* a unit, keep the pixels where it is strongest and compare them with the mask of a concept.
-# {numref}`fig-steps` does this for one image, for a unit of a small network that this page trained on
-# {doc}`scenes that we draw <../api/zoo>`; all pixels of these scenes have a known colour, texture, shape and material.
-
-# %%
+# %% tags=["hide-input"]
 device = devices.pick(device)
 sizes = {"train": train_images, "test": test_images, "frames": test_frames}
 recipe = replace(zoo.RECIPES["digits"], epochs=epochs, batch_size=50)
@@ -127,7 +101,37 @@ def pair(dataset, kind, number):
     return experiment.pair(kind, sets(dataset)[0], recipe, **asked)
 
 
-# %%
+# %% tags=["hide-input"] figure="fig-turn"
+drawn = sets("concepts")[1]
+after_relu = pair("concepts", "ReLU", 0)["trained"]
+units = experiment.maps(after_relu, "ReLU", "output", drawn.data.images)
+turning_basis(units, drawn)
+
+# %% [markdown]
+# At 45° the first unit reads the sum of both values: it selects two concepts, and fits neither well.
+# The second unit reads their difference, which still separates one concept from the other.
+# At 90° the first unit has become the detector that the second was, and the second reads the negative of a value:
+# the pixels that it selects fit no concept well.
+# We chose two units for which this is clear, so it proves nothing about the others.
+#
+# The intertwiner group of an activation gives a reason to look along the axes {cite}`godfrey2022`.
+# ReLU is compatible with permutations and positive scalings, and these leave the axes where they are.
+# Without an activation the layer's function singles out no basis; training may.
+# The prediction: *rotate the basis, and units lose their concepts after a ReLU, but not where there is no ReLU.*
+#
+# *In three networks trained on ImageNet the usual measure of overlap with concepts falls under a rotation,
+# after the first ReLU6 of a block (a ReLU that is cut off at 6).
+# But the units of a random basis also select fewer pixels.
+# When all units select equally many, we see no fall on average over the blocks:
+# in three stages of the networks the overlap is lower by {glue:text}`fall-least` to {glue:text}`fall-most` %,
+# in the two deepest it is higher.*
+#
+# ## What a unit selects
+#
+# To *dissect* a unit, keep the pixels where it is strongest and compare them with the mask of a concept.
+# {numref}`fig-steps` does this for one image and one unit of the network of {numref}`fig-turn`.
+
+# %% tags=["hide-input"]
 shown, masks = sets(datasets[0])[1]
 network = pair(datasets[0], "ReLU", 0)["trained"]
 maps = experiment.maps(network, "ReLU", "output", shown.images)
@@ -138,7 +142,7 @@ asked = {"quantile": main_quantile}
 found = dissection.dissect(maps, masks, **asked)
 after = dissection.dissect(turned, masks, **asked)
 
-# %%
+# %% tags=["hide-input"]
 size, few = shown.images.shape[-2:], {"images": 3}
 own = dissection.examples(maps, found, size, units=4, **few)
 same = [each.unit for each in own]

@@ -288,7 +288,8 @@ for k in range(searches):
 thin = genni.grid_loss(live, flats[0], (-2, 2), points_3d)
 
 spots = flats[0].coordinates
-epsilon_slider(thin, [0.01, 0.03, 0.1, 0.2], name="live", points=spots)
+levels = [0.01, 0.03, 0.1, 0.2]
+epsilon_slider(thin, levels, name="live", points=spots, start=0)
 
 # %% [markdown]
 # (sec-dimension)=
@@ -404,7 +405,7 @@ print("two nonzero slopes: they become", slopes(further).numpy().round(2))
 
 # %% figure="fig-hyperboloid"
 level = closed_form.slopes(theirs)[1].item()
-sheet, shade = closed_form.negative_sheet(space, level)
+sheet, shade = closed_form.negative_sheet(space, level, n=16, turns=80)
 hyperboloid(sheet, shade, label="c₁w₁", name="hole")
 
 # %%

@@ -204,5 +204,39 @@ def browser():
         started.close()
 
 
+@pytest.fixture(scope="session")
+def node() -> Callable[..., Any]:
+    """A function that runs files of `live/_static`, then a body of JavaScript, whose keywords are in `given`.
+
+    It gives what the body returns. The node is that of playwright's wheel, or one that is installed; without
+    either a test is skipped.
+    """
+    import json
+    from importlib.util import find_spec
+
+    from intertwine_book.live.instrument import sources
+
+    spec = find_spec("playwright")
+    inside = Path(spec.origin).parent / "driver/node" if spec and spec.origin else None
+    program = str(inside) if inside and inside.exists() else shutil.which("node")
+    if program is None:
+        pytest.skip("needs the extra 'browser', whose wheel has a node, or node itself")
+
+    def run(parts: list[str], body: str, **given: Any) -> Any:
+        script = (
+            "const given = JSON.parse(require('fs').readFileSync(0, 'utf8'));\n"
+            f"{sources(*parts)}\nconst result = (() => {{\n{body}\n}})();\n"
+            "const plain = (key, value) => ArrayBuffer.isView(value) ? [...value] : value;\n"
+            "process.stdout.write(JSON.stringify(result, plain));"
+        )
+        done = subprocess.run(
+            [program, "-e", script], input=json.dumps(given), capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return run
+
+
 def pytest_unconfigure() -> None:
     gc.unfreeze()  # else what was frozen is never freed, and nanobind reports leaks

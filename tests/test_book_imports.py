@@ -89,6 +89,14 @@ def test_a_script_is_of_the_module_that_has_its_name(library):
     assert changed == {"03_stitching"}
 
 
+def test_what_instruments_share_is_of_each_chapter_that_has_one(library):
+    known = {source: freshness.code(source, library) for source in SOURCES}
+    edit(library / "intertwine_book/live/_static/engine.js")
+    changed = {source for source in SOURCES if freshness.code(source, library) != known[source]}
+    wanted = {s for s in SOURCES if "intertwine_book.live.instrument" in imported(s, library)}
+    assert changed == wanted and len(wanted) >= 4
+
+
 def test_the_stamp_of_a_chapter_covers_what_it_imports(tiny_book, library, monkeypatch):
     source = tiny_book.chapters["01_first"]
     source.write_text(source.read_text() + "\n# %%\nfrom intertwine_book.figures import shallow\n")

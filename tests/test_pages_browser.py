@@ -52,3 +52,22 @@ def test_a_link_into_a_closed_solution_opens_it_and_a_closed_one_stays_closed_wi
     page.goto((HTML / "chapters" / "01d_orbits.html").as_uri() + "#equation-eq-equal", wait_until="load")
     page.wait_for_timeout(500)
     assert page.locator("#equation-eq-equal").is_visible()
+
+
+def test_ten_stops_of_the_tab_key_lead_to_the_first_control_of_a_page_at_most(browser):
+    """The second is a link past everything before it; formulas that fit take no focus."""
+    faults = []
+    for path in sorted((HTML / "chapters").glob("*.html")):
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(path.as_uri(), wait_until="load")
+        page.wait_for_function("MathJax.startup.promise.then(() => true)")
+        if page.locator(".bd-article .widget").count():
+            for key in ("Tab", "Tab", "Enter"):
+                page.keyboard.press(key)
+            inside = "document.activeElement.matches('.bd-article .widget :is(input, button, summary)')"
+            stops = next((k for k in range(2, 11) if page.keyboard.press("Tab") or page.evaluate(inside)), 99)
+            faults += [f"{path.stem}: {stops} stops"] * (stops > 10)
+        taking = page.locator("mjx-container[tabindex='0']:not(.scrolls)").count()
+        faults += [f"{path.stem}: {taking} formulas take focus"] * (taking > 0)
+        page.close()
+    assert not faults, "\n".join(faults)

@@ -1,11 +1,16 @@
 """Sentences of chapter 1c hold in its recorded tables."""
 
+from itertools import product
+
 import pandas as pd
 import torch
 from torch import nn
 from torch.func import jacrev
 
 from intertwine.weightspace import find_symmetries
+from intertwine_book.live.architectures import Switches
+from intertwine_book.live.recorded import recorded
+from intertwine_book.live.views import key
 from intertwine_book.stories import any_network as story
 
 
@@ -14,21 +19,38 @@ def test_one_parameter_left_behind_changes_the_function():
     assert min(cut) > 0.01 and len(cut) == facts["cut-all"] and facts["cut-worst"] < facts["cut-none"] - 50
 
 
-CONVOLUTIONAL = ["resnet18", "resnet50", "mobilenet_v3_small", "convnext_tiny"]
+PUBLIC = {name: view for name, view in recorded().items() if not name.isdigit()}
 
 
-def test_convolutional_networks_have_scalings_and_transformers_have_matrices():
-    table = story.counted().set_index("network")
-    assert (table.loc[CONVOLUTIONAL, ["heads", "stream"]] == 0).all(axis=None)
-    rest = table.drop(index=CONVOLUTIONAL)
-    assert ((rest["heads"] + rest["stream"]) / rest["dimension"]).min() > 0.8
+def matrices(name, role=""):
+    """The dimension of the spaces of this role on which matrices act."""
+    spaces = [space for space in PUBLIC[name]["spaces"] if role in space["role"]]
+    return sum(space["dimension"] for space in spaces if space["group"].startswith(("O(", "GL(", "(ℂ*)")))
 
 
-def test_the_streams_of_vit_and_swin_may_be_rotated_and_that_of_gpt_2_may_not():
-    stream = story.counted().set_index("network")["stream"]
-    assert stream["vit_b_16"] == 767 * 766 / 2
-    assert stream["swin_t"] == sum((n - 1) * (n - 2) // 2 for n in (192, 384, 768))  # not the first, of 96
-    assert (stream[["GPT-2", "SmolLM-135M", "BERT"]] == 0).all()
+def test_resnet_has_scalings_alone_and_most_of_a_transformer_s_group_are_matrices_in_heads_and_on_streams():
+    assert matrices("ResNet-18") == 0
+    for name in ("GPT-2", "BERT", "ViT-B/16", "SmolLM-135M"):
+        found = matrices(name, "in a head") + matrices(name, "residual stream")
+        assert found == matrices(name) and found / PUBLIC[name]["dimension"] > 0.8
+
+
+def test_the_stream_of_vit_may_be_rotated_those_of_gpt_2_and_smollm_may_not_and_that_of_bert_does_not_move():
+    assert matrices("ViT-B/16", "residual stream") == 767 * 766 / 2
+    for name in ("GPT-2", "SmolLM-135M"):
+        assert matrices(name, "residual stream") == 0
+        (stream,) = (space for space in PUBLIC[name]["spaces"] if space["role"] == "residual stream")
+        assert stream["why"][-1].endswith("writes and reads")
+    assert "residual stream" not in {space["role"] for space in PUBLIC["BERT"]["spaces"]}
+
+
+def test_a_norm_after_the_sum_or_a_shared_embedding_takes_the_rotations_of_a_block_s_stream():
+    for switches in product((True, False), repeat=6):
+        each = Switches(*switches)
+        (stream,) = (s for s in recorded()[key(each)]["spaces"] if s["role"] == "residual stream")
+        rotated = each.before and not each.tied
+        assert stream["group"].startswith("O(64)") == rotated
+        assert stream["dimension"] == (64 * 63 // 2 if each.rms else 63 * 62 // 2) or not rotated
 
 
 class NormOnTheStream(nn.Module):
@@ -50,9 +72,7 @@ def test_a_stream_that_a_norm_with_a_gain_writes_cannot_be_rotated():
 
 
 def test_general_linear_groups_act_between_the_blocks_of_mobilenet_alone():
-    other = story.counted().set_index("network")["other"]
-    assert other["mobilenet_v3_small"] == sum(n**2 for n in (16, 24, 40, 48, 96))
-    assert (other.drop("mobilenet_v3_small") == 0).all()
+    assert matrices("MobileNetV3") == sum(n**2 for n in (16, 24, 40, 48, 96))
 
 
 def test_a_table_of_networks_has_the_largest_change_of_each():

@@ -113,10 +113,10 @@ def test_for_equal_slopes_the_second_surface_is_there_from_half_of_that_loss_on(
     assert equal["epsilon"].between(0.5, 1).any()  # where 'a slope 0' has none
 
 
-def test_captions_are_true_of_figures_as_they_open_at_their_largest_threshold():
+def test_captions_are_true_of_figures_as_they_open():
     captions = yaml.safe_load((ROOT / "chapters/captions/06_genni.yml").read_text())
     text = (ROOT / "chapters/06_genni.py").read_text()
-    (first,) = re.findall(r"epsilon_slider\(thin, \[.*, ([\d.]+)\], name", text)
+    (first,) = re.findall(r"levels = \[([\d.]+), .*\]\nepsilon_slider\(thin, levels, .*, start=0\)", text)
     assert captions["fig-live-search"]["caption"].startswith(f"At ε = {first}, where the slider starts")
     assert "levels = [0.1, 0.3, 0.9, 3.0, round(ratio, 1)]" in text
     words = captions["fig-their-plane"]["caption"]
@@ -124,6 +124,8 @@ def test_captions_are_true_of_figures_as_they_open_at_their_largest_threshold():
     some = genni.Grid(torch.tensor([-1.0, 1.0]), torch.full((2, 2, 2), 0.5), 1.0)
     (slider,) = epsilon_slider(some, [0.1, 0.9], name="here").figure.layout.sliders
     assert slider.active == 1
+    (slider,) = epsilon_slider(some, [0.1, 0.9], name="here", start=0).figure.layout.sliders
+    assert slider.active == 0
     there = record("crossing").query("target == 'a slope 0'").set_index("epsilon")["second_surface"]
     assert there[there.index < 1].max() == 0 < there[there.index.max()]
 

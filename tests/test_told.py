@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from intertwine_book.claim import Told, word
+from intertwine_book.claim import Told
 from intertwine_book.record import Record
 from intertwine_book.told import read_told
 
@@ -61,7 +61,9 @@ def test_a_column_that_no_row_has_is_refused(told):
 
 
 def test_sides_of_other_trials_are_refused(told):
-    with pytest.raises(ValueError, match=r"expected the same trials on both sides, was given \[0, 1, 2, 3\]"):
+    with pytest.raises(
+        ValueError, match="expected the same trials on both sides, was given 2 rows of pair 0"
+    ):
         told.claim("a", "More.", (FOUR, FULL[FULL["pair"] < 3]), "penalty", matters=1, **PLACE)
 
 
@@ -117,7 +119,7 @@ def test_what_is_told_is_read_again_as_it_was(told, tmp_path):
     judged, facts = read_told(tmp_path / "told.json")
     assert judged == told.claims and facts == {"low": 4.0, "pairs": 4, "name": "full"}
     assert json.loads((tmp_path / "told.json").read_text())["checks"] == ["Rank 4 loses more."]
-    assert word(judged[0][1]) == "reproduced"
+    assert judged[0][1].said == "reproduced"
 
 
 @pytest.mark.parametrize("condition", [False, [True, False], [], pd.Series([1.0, float("nan")]) > 0.5])
@@ -145,11 +147,39 @@ def test_the_table_for_people_shows_what_is_new_or_all(told):
     assert "The second." in new and "The first." not in new and "The first." in told.board().data
 
 
-def test_what_all_claims_of_a_table_have_in_common_stands_once_above_it(told):
+def test_each_scale_of_a_table_stands_once_below_it_with_a_letter(told):
     far = {"matters": 1, "scale": {"width": 512, "layer": 3}}
-    told.claim("a", "At both.", (FOUR, FULL), "penalty", **far, **PLACE)
-    first = (rows[rows["layer"] == 3] for rows in (FOUR, FULL))
-    told.claim("b", "At one.", tuple(first), "penalty", **far, **PLACE)
-    shown = told.board().data
-    assert shown.count("width: 64 instead of 512") == 1 and shown.count("layer: 3 and 6 instead of 3") == 1
-    assert shown.index("width: 64 instead of 512") < shown.index("<table")
+    first = tuple(rows[rows["layer"] == 3] for rows in (FOUR, FULL))
+    for id, rows in {"a": (FOUR, FULL), "b": first, "c": first}.items():
+        told.claim(id, "More.", rows, "penalty", **far, **PLACE)
+    table, _, scales = told.board().data.partition("</table>")
+    assert scales.count("<p>") == 2 and "<i>b</i>: width: 64 instead of 512.<" in scales
+    assert [table.count(f">{letter}</td>") for letter in "abc"] == [1, 2, 0]
+
+
+def test_what_diverged_is_no_smaller_penalty_and_no_true_sentence(told):
+    lost = FOUR.assign(penalty=FOUR["penalty"].where(FOUR["layer"] == 3))
+    assert told.claim("a", "More.", (lost, FULL), "penalty", matters=1, **PLACE) == "inconclusive"
+    with pytest.raises(
+        ValueError, match="expected the same trials on both sides, was given 1 rows of pair 0"
+    ):
+        told.claim("b", "More.", (FOUR[FOUR["layer"] == 3], FULL), "penalty", matters=1, **PLACE)
+    for neither in (lost["penalty"], [2.0, 3.0], "no", [True, None]):
+        with pytest.raises(TypeError, match="Less\\. Expected True or False for each case, was given"):
+            told.check("Less.", neither)
+    for column in ([True, True, None], [1, 1, 1]):
+        with pytest.raises(ValueError, match="expected booleans, or numbers and the error"):
+            told.claim("c", "All.", FOUR[:3].assign(holds=column), "holds", kind="universal", **PLACE)
+
+
+def test_what_matters_is_less_than_what_is_compared(told):
+    with pytest.raises(ValueError, match="no result could reproduce the claim"):
+        told.claim("a", "More.", (FOUR, FULL), "penalty", matters=100, **PLACE)
+
+
+def test_a_claim_can_be_traced_to_its_rows(told, tmp_path):
+    told.claim("a", "More.", (FOUR, FULL), "penalty", matters=1, **PLACE)
+    told.board()
+    (entry,) = json.loads((tmp_path / "told.json").read_text())["claims"]
+    assert [side["count"] for side in entry["rows"]] == [len(FOUR), len(FULL)]
+    assert [side["family"] for side in entry["rows"]] == ["rank 4", "full"] and entry["said"] == "reproduced"

@@ -48,9 +48,9 @@ def found(name):
 def test_a_drawing_has_a_box_for_each_call_and_the_colour_of_each_space(name):
     _, space = found(name)
     root = ElementTree.fromstring(space.draw())
-    rects, paths = root.findall(f"{SVG}rect"), root.findall(f"{SVG}path")
+    rects, paths = [*root.iter(f"{SVG}rect")], [*root.iter(f"{SVG}path")]
     boxes = [each for each in rects if each.get("stroke") == GREY]
-    texts = root.findall(f"{SVG}text")
+    texts = [*root.iter(f"{SVG}text")]
     words = [each.text for each in texts]
     groups = [f"{each.name}: {in_symbols(each.group)}" for each in space.spaces]
     assert len(words) == len(boxes) + len(groups) and "input" in words and not {*groups} - {*words}
@@ -71,9 +71,9 @@ def test_a_drawing_has_a_box_for_each_call_and_the_colour_of_each_space(name):
 @pytest.mark.parametrize("name", NETWORKS)
 def test_two_values_share_a_lane_only_one_after_the_other(name):
     root = ElementTree.fromstring(found(name)[1].draw())
-    left = min(float(each.get("x")) for each in root.findall(f"{SVG}rect"))
+    left = min(float(each.get("x")) for each in root.iter(f"{SVG}rect"))
     spans = {}  # where a lane is, the ranges of each value in it: they have a start in common
-    for path in root.findall(f"{SVG}path"):
+    for path in root.iter(f"{SVG}path"):
         if detour := re.fullmatch(r"M\d+ (\d+)V(\d+)q0 2-2 2H(\d+)q-4 0-4 4V(\d+).*", path.get("d")):
             _, start, lane, end = map(int, detour.groups())
             assert 0 < lane < left
@@ -82,6 +82,24 @@ def test_two_values_share_a_lane_only_one_after_the_other(name):
     for lane in spans.values():
         ranges = sorted((start, end) for (_, start), end in lane.items())
         assert all(end <= after for (_, end), (after, _) in pairwise(ranges))
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_each_space_and_each_call_has_an_id_and_a_title_and_all_of_its_ink(name):
+    _, space = found(name)
+    root = ElementTree.fromstring(space.draw())
+    titles = {group.get("id"): group.findtext(f"{SVG}title") for group in root.iter(f"{SVG}g")}
+    nodes, _ = space.graph()
+    spaces = {f"space-{each.index}": each for each in space.spaces}
+    assert [*titles] == [f"node-{k}" for k in range(len(nodes))] + [*spaces]
+    for key, hidden in spaces.items():
+        assert {*hidden.why, *hidden.writers, *hidden.readers} <= {*re.split("[,;:] ", titles[key])} | {""}
+        assert f"dimension {hidden.dimension}" in titles[key]
+    for k, node in enumerate(nodes):
+        assert titles[f"node-{k}"] == (", ".join(node.weights) or "no weights")
+    inks = [{each.get("stroke") for each in group if each.get("stroke")} for group in root.iter(f"{SVG}g")]
+    colours = [ink for ink in inks if ink != {GREY}]
+    assert all(len(ink) == 1 for ink in inks) and len(set().union(*colours)) == len(colours) == len(spaces)
 
 
 def test_calls_that_no_output_needs_are_not_drawn():

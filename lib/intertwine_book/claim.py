@@ -1,10 +1,8 @@
 """Statements beside their evidence: a printed one judged, one of ours checked, a number given a name."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
-from html import escape
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,15 +10,13 @@ import pandas as pd
 from IPython.display import HTML
 
 from intertwine import files
+from intertwine_book.claims.board import board_of
 from intertwine_book.claims.ledger import READING, Claim, claim_from
-from intertwine_book.claims.rules import Verdict, judge_rows
-from intertwine_book.figures.readable import readable
+from intertwine_book.claims.rules import Verdict, check_scale, judge_rows
 from intertwine_book.record import Record
 from intertwine_book.tidy import text
 
 Compared: TypeAlias = pd.DataFrame | float | int
-_ELSEWHERE = {"reproduced": "consistent", "no counterexample": "consistent"}
-_ELSEWHERE |= dict.fromkeys(("differs", "refuted"), "inconsistent")
 
 
 class Told:
@@ -50,6 +46,7 @@ class Told:
         self.claims: list[tuple[Claim, Verdict]] = []
         self.facts: dict[str, Any] = {}
         self.checks: list[str] = []
+        self._rows: list[list[dict[str, Any]]] = []  # of each claim, what tells its rows from others
         self._shown = 0
 
     def claim(
@@ -100,9 +97,8 @@ class Told:
         sides = rows if isinstance(rows, tuple) else (rows,)
         tables = [side for side in sides if isinstance(side, pd.DataFrame)]
         if strange := [side for side in tables if not side.empty and value not in side]:
-            raise ValueError(
-                f"Claim '{id}': expected a column of {', '.join(strange[0])}, was given '{value}'."
-            )
+            names = ", ".join(strange[0])
+            raise ValueError(f"Claim '{id}': expected a column of {names}, was given '{value}'.")
         kind = kind or ("ordering" if isinstance(rows, tuple) else "number")
         names = [value]
         if kind == "ordering" and tables:
@@ -121,21 +117,27 @@ class Told:
         elif not tables or judged.empty:
             found = Verdict("not yet measured", "No row is on record.")
         else:
+            if self.strict:
+                check_scale(claim, judged)
             found = judge_rows(claim, judged)
             differs = _other_scale(tables, scale or {})
             few = [f"{found.trials} of {trials} trials"] if trials and found.trials < trials else []
             told = "; ".join(differs + few) or None
             found = replace(found, profile="desk", scale=told, decisive=bool(differs))
         self.claims.append((claim, _rounded(found)))
-        return word(found)
+        self._rows.append([_traced(side) for side in tables])
+        return found.said
 
     def check(self, sentence: str, condition: Any) -> None:
         """State a sentence; if the rows on record contradict it, or there are none, the notebook stops.
 
         Raises:
             AssertionError: the sentence is false of the rows on record.
+            TypeError: the condition is neither true nor false, as NaN is not.
         """
         values = np.asarray(condition).reshape(-1)
+        if len(values) and values.dtype != bool:
+            raise TypeError(f"{sentence} Expected True or False for each case, was given {values.dtype}.")
         if self.strict and not (len(values) and values.all()):
             raise AssertionError(f"{sentence} True in {int(values.sum())} of {len(values)} cases.")
         self.checks.append(sentence)
@@ -150,12 +152,15 @@ class Told:
     def verdicts(self) -> HTML:
         """The claims since the last call as a table for people."""
         new, self._shown = self.claims[self._shown :], len(self.claims)
-        return _board(new)
+        return board_of(new)
 
     def board(self) -> HTML:
         """All claims as a table; the last cell of a record, which writes what other pages read."""
         content = {
-            "claims": [{"claim": _plain(claim), "verdict": _plain(found)} for claim, found in self.claims],
+            "claims": [
+                {"claim": _plain(claim), "verdict": _plain(found), "said": found.said, "rows": rows}
+                for (claim, found), rows in zip(self.claims, self._rows, strict=True)
+            ],
             "checks": self.checks,
             "facts": self.facts,
         }
@@ -165,12 +170,7 @@ class Told:
             if not path.is_file() or path.read_text() != new:
                 with files.write_whole(path) as part:
                     part.write_text(new)
-        return _board(self.claims)
-
-
-def word(found: Verdict) -> str:
-    """The word of a verdict in its setting: another one where the run's is not the paper's."""
-    return _ELSEWHERE.get(found.word, found.word) if found.decisive else found.word
+        return board_of(self.claims)
 
 
 def _rounded(found: Verdict) -> Verdict:
@@ -192,11 +192,13 @@ def _sides(id: str, sides: Sequence[Any], value: str, per: str | None) -> tuple[
     labels = iter(_labels([side for side in sides if isinstance(side, pd.DataFrame)], value))
     names = [next(labels) if isinstance(side, pd.DataFrame) else f"{side:g}" for side in sides]
     both = zip(names, sides, strict=True)
-    means = {name: s.groupby(per)[value].mean() for name, s in both if isinstance(s, pd.DataFrame)}
-    one, *other = means.values()
-    if other and {*one.index} != {*other[0].index}:
-        pairs = " and ".join(str(sorted(each.index)) for each in (one, *other))
+    trials = {name: s.groupby(per)[value] for name, s in both if isinstance(s, pd.DataFrame)}
+    sizes = [each.size().to_dict() for each in trials.values()]
+    if any(each != sizes[0] for each in sizes):
+        pairs = " and ".join(", ".join(f"{rows} rows of {per} {k}" for k, rows in e.items()) for e in sizes)
         raise ValueError(f"Claim '{id}': expected the same trials on both sides, was given {pairs}.")
+    # a trial without a number in one of its rows has none: a mean of the others would be of other cases
+    means = {name: each.agg(lambda trial: trial.mean(skipna=False)) for name, each in trials.items()}
     return names, pd.DataFrame(means).reset_index()
 
 
@@ -221,24 +223,10 @@ def _other_scale(tables: Sequence[pd.DataFrame], scale: Mapping[str, Any]) -> li
     return found
 
 
-def _board(judged: Sequence[tuple[Claim, Verdict]]) -> HTML:
-    """Claims as a table; what differs from the paper in each of them stands once, above it."""
-    parts = [(found.scale or "").split("; ") for _, found in judged]
-    shared = [each for each in (parts[0] if parts else []) if each and all(each in other for other in parts)]
-    rows = [
-        {
-            "statement": re.sub(r"mathrm|[${}\\]", "", claim.statement),  # a table has no formulas
-            "printed": "" if claim.printed is None else f"{claim.printed:g}",
-            "ours": found.measured,
-            "scale": "; ".join(each for each in scale if each not in shared),
-            "verdict": word(found),
-        }
-        for (claim, found), scale in zip(judged, parts, strict=True)
-    ]
-    headings = {name: name for name in ("statement", "printed", "ours", "scale", "verdict")}
-    table = readable(pd.DataFrame(rows, columns=[*headings]), headings, title="Claims and verdicts")
-    said = f"<p><i>Scale of all of these:</i> {escape('; '.join(shared))}.</p>" if shared else ""
-    return HTML(said + table.data)
+def _traced(side: pd.DataFrame) -> dict[str, Any]:
+    """How many rows a side has, and the columns that have one value in all of them."""
+    constant = {name: side[name].map(text).unique() for name in side}
+    return {"count": len(side)} | {name: each[0] for name, each in constant.items() if len(each) == 1}
 
 
 def _plain(each: Any) -> dict[str, Any]:

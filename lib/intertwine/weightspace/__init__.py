@@ -6,12 +6,14 @@
 
 from intertwine.weightspace.act.space import Moved, WeightSpace
 from intertwine.weightspace.find import find_symmetries
+from intertwine.weightspace.solve.graph import Graph, GraphEdge, GraphNode
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move
 from intertwine.weightspace.uses.balance import balance, imbalance
 from intertwine.weightspace.uses.biases import Folded, centre, fold_biases
 from intertwine.weightspace.uses.canonical import canonicalise
 from intertwine.weightspace.uses.equivalent import Equivalence, equivalent
+from intertwine.weightspace.uses.export import export
 from intertwine.weightspace.uses.fold import fold
 from intertwine.weightspace.uses.mappings import Mapping, Slice, mappings
 from intertwine.weightspace.uses.match import match
@@ -23,6 +25,9 @@ from intertwine.weightspace.uses.verify import Verification, relative_error, ver
 __all__ = [
     "Equivalence",
     "Folded",
+    "Graph",
+    "GraphEdge",
+    "GraphNode",
     "HiddenSpace",
     "Mapping",
     "Move",
@@ -34,6 +39,7 @@ __all__ = [
     "canonicalise",
     "centre",
     "equivalent",
+    "export",
     "find_symmetries",
     "fold",
     "fold_biases",

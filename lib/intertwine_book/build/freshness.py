@@ -24,6 +24,10 @@ def code(source: Path, library: Path | None = None) -> str:
     """
     modules = imported(source, library or results.LIBRARY)
     scripts = [path.parent / f"_static/{path.stem}.js" for path in modules.values()]
+    if "intertwine_book.live.instrument" in modules:  # what all instruments share
+        live = modules["intertwine_book.live.instrument"].parent
+        shared = (path for path in live.glob("_static/*.*") if not (live / f"{path.stem}.py").is_file())
+        scripts += sorted(shared)
     found = [path for path in scripts if path.is_file()]
     texts = (_syntax(path.read_text()) for path in modules.values())
     return files.digest(*modules, *texts, *found)

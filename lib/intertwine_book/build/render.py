@@ -171,8 +171,9 @@ def _draw(book: Book, verdicts: pd.DataFrame) -> None:
     from intertwine_book.claims import simulated
     from intertwine_book.figures import scoreboard as picture  # matplotlib is slow to import
     from intertwine_book.figures.chapter_map import chapter_map, chapter_tree
-    from intertwine_book.figures.one_function import one_function
     from intertwine_book.figures.style import use_style
+    from intertwine_book.live.explorer import explorer
+    from intertwine_book.live.orbit import of_digits
     from intertwine_book.stories import learned
 
     use_style()
@@ -182,7 +183,9 @@ def _draw(book: Book, verdicts: pd.DataFrame) -> None:
     figures |= {"chapters": chapter_map(needs(book)), "chapters-narrow": chapter_tree(needs(book))}
     for name, figure in figures.items():
         figure.savefig(book.root / f"book/generated/{name}.svg", metadata={"Date": None})
-    _write(book.root / "book/generated/one-function.html", one_function().data)
+    _write(book.root / "book/generated/orbit.html", of_digits("relu").data)
+    gpt_2 = explorer("explorer", ["GPT-2"], blocks=False)
+    _write(book.root / "book/generated/explorer.html", gpt_2.data)
 
 
 def _notebooks(book: Book) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_bool, is_bool_dtype
+from pandas.api.types import is_bool, is_bool_dtype, is_numeric_dtype
 
 from intertwine_book.claims.ledger import Claim
 from intertwine_book.claims.statistics import half_width, normal_quantile, p_value, trials_needed
@@ -14,6 +14,8 @@ from intertwine_book.claims.statistics import half_width, normal_quantile, p_val
 ONE_TRIAL = "all"  # in place of a column: all rows come from one network or pair, and are one trial
 _DRAWS = ("trial", "seed", "path", "pair")  # numbers of a draw, which tell a reader nothing
 Estimates = float | Sequence[float] | np.ndarray
+_ELSEWHERE = dict.fromkeys(("reproduced", "no counterexample"), "consistent")
+_ELSEWHERE |= dict.fromkeys(("differs", "refuted"), "inconsistent")
 LEAST_TRIALS = 3  # fewer independent trials give values, and no verdict
 _FEW = f"fewer than {LEAST_TRIALS} trials decide nothing"
 
@@ -35,6 +37,11 @@ class Verdict:
     decisive: bool = False  #: whether one of these makes it another setting
     #: what a sentence may tell: see `ledger.Erratum.found`; empty where no case decides
     numbers: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def said(self) -> str:
+        """The word in its setting: where that is not the paper's, agreement and disagreement are weaker."""
+        return _ELSEWHERE.get(self.word, self.word) if self.decisive else self.word
 
 
 def judge_rows(claim: Claim, rows: pd.DataFrame) -> Verdict:
@@ -163,6 +170,11 @@ def _by_one_row(claim: Claim, rows: pd.DataFrame) -> Verdict:
     universal = claim.kind == "universal"
     column, cases = side(rows, claim.columns[0]), len(rows)
     residual = not is_bool_dtype(column)
+    if residual and (claim.tolerance is None or not is_numeric_dtype(column)):
+        raise ValueError(
+            f"Claim '{claim.id}': expected booleans, or numbers and the error that they may have, in "
+            f"'{claim.columns[0]}', was given {column.dtype}."
+        )
     # Bonferroni: the largest of so many cases exceeds by noise alone in 2.5 % of tables
     margin = normal_quantile(1 - 0.025 / cases) * claim.noise if claim.noise else 0.0
     deciding = column > (claim.tolerance or 0) + margin if residual else column != universal

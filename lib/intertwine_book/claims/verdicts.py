@@ -15,8 +15,6 @@ from intertwine_book.claims.rules import LEAST_TRIALS, ONE_TRIAL, Verdict, check
 from intertwine_book.claims.statistics import adjusted, quantile
 
 LEVEL = 0.05
-_ELSEWHERE = dict.fromkeys(("reproduced", "no counterexample"), "consistent")
-_ELSEWHERE |= dict.fromkeys(("differs", "refuted"), "inconsistent")
 
 
 def judge_all(
@@ -64,7 +62,7 @@ def _corrected(found: Verdict, p: float, level: float, tests: int) -> Verdict:
 
 def _in_its_setting(found: Verdict) -> Verdict:
     """The word for another setting, where the run is in one; *inconclusive* and *no difference* stay."""
-    return replace(found, word=_ELSEWHERE.get(found.word, found.word)) if found.decisive else found
+    return replace(found, word=found.said)
 
 
 def judge(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:

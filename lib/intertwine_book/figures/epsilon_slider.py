@@ -21,13 +21,15 @@ def epsilon_slider(
     name: str,
     points: Any = None,
     kinds: Mapping[str, Any] | None = None,
-    limit: int = 6000,
+    limit: int = 2500,
+    start: int = -1,
 ) -> Interactive:
     """The ε-set on a grid of three dimensions, to turn with the mouse, with ε, growing, on a slider.
 
     Colours tell at which ε a point comes in, or of which of the kinds it is, name → mask of the grid. The
     networks that span the plane are drawn at their coordinates, `points`. A set of more than `limit` points
-    is thinned evenly, the same at each ε. The name of a figure is unique on its page.
+    is thinned evenly, the same at each ε. The slider starts at the ε of this number, the largest if nothing
+    is said. The name of a figure is unique on its page.
     """
     relative = grid.relative.flatten().numpy(force=True)
     inside = np.flatnonzero(relative < epsilons[-1])
@@ -53,15 +55,22 @@ def epsilon_slider(
         cross = {"size": 6, "color": COLOURS["pink"], "symbol": "diamond"}
         extra.append(_cloud(torch.as_tensor(points).numpy(force=True), "networks spanning it", cross))
     shown = [[j <= k for j in shell_of] + [True] * len(extra) for k in range(len(epsilons))]
-    for cloud, visible in zip(clouds, shown[-1], strict=False):
+    for cloud, visible in zip(clouds, shown[start], strict=False):
         cloud.visible = visible
-    low, high = float(grid.axis[0]), float(grid.axis[-1])
-    axes = {f"{x}axis": {"title": {"text": f"t{k}"}, "range": [low, high]} for k, x in enumerate("xyz", 1)}
-    made = layout(axes, [slider(epsilons, shown, len(epsilons) - 1)])
+    lows, highs = at.min(0, initial=0.0), at.max(0, initial=0.0)  # the frame is filled by what is in it
+    edge = float(grid.axis[1] - grid.axis[0])
+    axes: dict[str, Any] = {
+        f"{x}axis": {"title": {"text": f"t{k}"}, "range": [float(low) - edge, float(high) + edge]}
+        for k, (x, low, high) in enumerate(zip("xyz", lows, highs, strict=True), 1)
+    }
+    sides = highs - lows + 2 * edge
+    ratio = (sides / sides.max()).round(3).tolist()
+    axes |= {"aspectmode": "manual", "aspectratio": dict(zip("xyz", ratio, strict=True))}
+    made = layout(axes, [slider(epsilons, shown, range(len(epsilons))[start])])
     made["legend"] = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "itemsizing": "constant"}
     # above the scene also where the page is narrow
-    made |= {"height": 560, "margin": made["margin"] | {"t": 80}}
-    return Interactive(go.Figure(clouds + extra, made), name)
+    made |= {"height": 520, "margin": made["margin"] | {"t": 45}}
+    return Interactive(go.Figure(clouds + extra, made), name, says="the set at ε = {}")
 
 
 def slider(epsilons: Sequence[float], shown: Sequence[Sequence[bool]], start: int) -> dict[str, Any]:
@@ -77,7 +86,7 @@ def layout(scene: dict[str, Any], sliders: Sequence[dict[str, Any]]) -> dict[str
     """Of a figure in three dimensions, in words that are read on light and on dark pages."""
     made = {"template": "none", "height": 500, "margin": {"l": 20, "r": 30, "t": 0, "b": 35}, "scene": scene}
     made |= {"paper_bgcolor": "rgba(0,0,0,0)", "font": {"color": COLOURS["grey"]}, "sliders": [*sliders]}
-    scene.setdefault("camera", {"eye": {"x": 1.9, "y": 1.9, "z": 1.6}, "center": {"z": -0.12}})
+    scene.setdefault("camera", {"eye": {"x": 1.3, "y": 1.3, "z": 0.95}, "center": {"z": -0.06}})
     for axis in ("xaxis", "yaxis", "zaxis"):  # few numbers, which do not meet at the corners
         scene[axis] = {"nticks": 4} | scene.get(axis, {})
     return made

@@ -4,12 +4,23 @@ import json
 from pathlib import Path
 from typing import Any
 
+from intertwine_book.figures.still import still
+
+_FRAME = """<div class="widget plot" id="{name}">
+<div class="frame" style="{height}">
+{still}
+<div class="plotly-graph-div"></div>
+</div>
+<div class="moved" hidden></div>
+</div>
+"""
+
 
 def script(name: str, box: str, data: str) -> str:
     """The script element of a figure that moves: `_static/<name>.js` in full, and a call of its function.
 
     Example:
-        >>> "function drag_matrix(root" in script("drag_matrix", "drag-matrix", "{}")
+        >>> "function matrix_slider(root" in script("matrix_slider", "cold", "{}")
         True
 
     The function has the name of the file and takes the element of the page whose id is `box`, and the data,
@@ -23,15 +34,23 @@ def script(name: str, box: str, data: str) -> str:
 
 
 class Interactive:
-    """A plotly figure: a fragment for pages that load plotly.min.js, and what JupyterLab draws by itself."""
+    """A plotly figure: a fragment for pages that load plotly.min.js, and what JupyterLab draws by itself.
 
-    def __init__(self, figure: Any, name: str) -> None:
-        self.figure, self.name = figure, name
+    On a page its slider is one of the page's own, which keys move as well as the mouse, and a scene of three
+    dimensions turns by a slider, too. A still picture stands in the frame until the figure is drawn, where
+    there is no WebGL or no JavaScript, and in print.
+    """
+
+    def __init__(self, figure: Any, name: str, says: str = "{}") -> None:
+        """`says` puts the label of a step of the slider into words, for readers who hear it."""
+        self.figure, self.name, self.says = figure, name, says
 
     def _repr_html_(self) -> str:
-        style = f"height: {self.figure.layout.height or 450}px; width: 100%"
-        box = f'<div id="{self.name}" class="plotly-graph-div" style="{style}"></div>\n'
-        return box + script("interactive", self.name, self.figure.to_json())
+        height = f"height: {self.figure.layout.height or 450}px"
+        sent = json.dumps({"says": self.says, **json.loads(self.figure.to_json())})
+        return _FRAME.format(name=self.name, height=height, still=still(self.figure)) + script(
+            "interactive", self.name, sent
+        )
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return {"application/vnd.plotly.v1+json": json.loads(self.figure.to_json())}  # beside the html

@@ -41,10 +41,13 @@ def neuron_slider(networks: Mapping[str, ShallowReLU], *, name: str, prefix: str
     ]
     ends = float(np.min(heights)), float(np.max(heights))
     slider = {"active": start, "steps": steps, "currentvalue": {"prefix": prefix}, "pad": {"t": 45}}
-    layout: dict[str, Any] = {"template": "none", "height": 440}
-    layout |= {"margin": {"l": 40, "r": 20, "t": 10, "b": 30}}
+    layout: dict[str, Any] = {"template": "none", "height": 400}
+    layout |= {"margin": {"l": 40, "r": 20, "t": 60, "b": 40}}
     layout |= {"paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)", "sliders": [slider]}
-    layout |= {"font": {"color": COLOURS["grey"]}, "legend": {"orientation": "h", "y": 1.15}}
+    layout |= {
+        "font": {"color": COLOURS["grey"]},
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+    }
     quiet = {"gridcolor": "rgba(128,128,128,0.25)", "zerolinecolor": "rgba(128,128,128,0.5)"}
     layout |= {"xaxis": quiet | {"title": {"text": "x"}}, "yaxis": quiet | {"range": ends}}
-    return Interactive(go.Figure(lines, layout), name)
+    return Interactive(go.Figure(lines, layout), name, says=f"{prefix}{{}}")

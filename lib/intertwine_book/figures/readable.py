@@ -29,7 +29,7 @@ def readable(
         (True, True, False)
 
     A heading has the unit of its column; digits behind the decimal point are those of all columns or, by
-    name, of each; the title is for screen readers. True and False are written as marks, a missing value as a
+    name, of each; the title stands above. True and False are written as marks, a missing value as a
     dash. Where `bold`, a table of the same rows and some of the columns, is true, a value is bold. More than
     twelve rows scroll within the page, by mouse and by keyboard.
     """
@@ -55,4 +55,5 @@ def readable(
     body = "\n".join(f"<tr>{row}</tr>" for row in rows)
     kind = "readable long" if len(table) > LONG else "readable"
     around = f'<div class="{kind}" tabindex="0" role="region" aria-label="{escape(title or "table")}">'
-    return HTML(f"{around}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
+    above = f"<caption>{escape(title)}</caption>" if title else ""
+    return HTML(f"{around}<table>{above}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")

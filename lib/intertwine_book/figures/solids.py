@@ -47,9 +47,9 @@ def polytope(epsilons: Sequence[float], member: Sequence[float], *, name: str) -
     for trace, visible in zip(traces, shown[0], strict=False):
         trace.visible = visible
     hidden = {"visible": False, "range": [-2.1, 2.1]}
-    scene = {f"{axis}axis": hidden for axis in "xyz"} | {"camera": {"eye": {"x": 0.92, "y": 0.86, "z": 0.52}}}
-    made = layout(scene, [slider(epsilons, shown, 0)]) | {"legend": {"orientation": "h", "x": 0, "y": 0.06}}
-    return Interactive(go.Figure(traces + fixed, made), name)
+    scene = {f"{axis}axis": hidden for axis in "xyz"} | {"camera": {"eye": {"x": 0.82, "y": 0.77, "z": 0.46}}}
+    made = layout(scene, [slider(epsilons, shown, 0)]) | {"legend": {"orientation": "h", "x": 0, "y": 0}}
+    return Interactive(go.Figure(traces + fixed, made), name, says="the set at ε = {}")
 
 
 def hyperboloid(

@@ -7,6 +7,7 @@ import pandas as pd
 from IPython.display import HTML
 
 from intertwine_book.figures.readable import readable
+from intertwine_book.live.recorded import recorded
 from intertwine_book.results import on_record
 
 record = partial(on_record, "01c_any_network")
@@ -24,25 +25,18 @@ def networks(verified: pd.DataFrame) -> HTML:
     return readable(largest, headings, digits=0, title="Networks that verify moved")
 
 
-def counted() -> pd.DataFrame:
-    """The recorded dimensions of public architectures, their sum, and its percentage of the parameters."""
-    table = record("public")
-    table["dimension"] = table[["scalars", "heads", "stream", "other"]].sum(axis=1)
-    return table.assign(share=table["dimension"] / (1e4 * table["parameters"]))
+def shares(network: str) -> dict[str, float]:
+    """The part of a public architecture's group that each role of a hidden space has.
 
-
-def public() -> HTML:
-    """Most of a transformer's group lies in its heads and, in ViT and Swin, on its streams."""
-    headings = {
-        "network": "network",
-        "parameters": "parameters, million",
-        "scalars": "scalars",
-        "heads": "in heads",
-        "stream": "on a stream",
-        "other": "other matrices",
-        "dimension": "together",
-    }
-    return readable(counted(), headings, digits=0, title="Groups of public architectures")
+    Example:
+        >>> parts = shares("ResNet-18")
+        >>> sorted(parts), round(sum(parts.values()), 6)
+        (['hidden units', 'residual stream'], 1.0)
+    """
+    view, found = recorded()[network], dict[str, float]()
+    for space in view["spaces"]:
+        found[space["role"]] = found.get(space["role"], 0) + space["dimension"] / view["dimension"]
+    return found
 
 
 def facts() -> dict[str, Any]:
@@ -53,11 +47,12 @@ def facts() -> dict[str, Any]:
         25
     """
     whole, *cut = record("cut").to_dict("records")
-    table = counted().set_index("network")
+    public = [view for name, view in recorded().items() if not name.isdigit()]
+    share = [100 * view["dimension"] / view["parameters"] for view in public]
     return {
-        "gpt-heads": 100 * table.loc["GPT-2", "heads"] / table.loc["GPT-2", "dimension"],
-        "share-low": table["share"].min(),
-        "share-high": table["share"].max(),
+        "gpt-heads": 100 * sum(x for role, x in shares("GPT-2").items() if role.startswith("in a head")),
+        "share-low": min(share),
+        "share-high": max(share),
         "cut-none": whole["accuracy"],
         "cut-all": len(cut),
         "cut-worst": min(row["accuracy"] for row in cut),

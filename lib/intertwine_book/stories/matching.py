@@ -4,11 +4,9 @@ from functools import partial
 from typing import Any
 
 import pandas as pd
-from IPython.display import HTML
 from matplotlib.figure import Figure
 
 from intertwine_book.figures import matching as drawn
-from intertwine_book.figures.bars_slider import bars_slider
 from intertwine_book.figures.matching import numbered, singly
 from intertwine_book.results import on_record
 from intertwine_book.stories import lines, restricted
@@ -127,13 +125,6 @@ def restored() -> Figure:
     """Restoring the variance of the fit gains accuracy, before the ReLU and after it."""
     words: dict[str, Any] = {"panels": "side", "xlabel": "layer", "ylim": (48, 102)}
     return drawn.ways_by_layer(sides(), "task loss", "least squares", "variance restored", **words)
-
-
-def stretch() -> HTML:
-    """What a stretch of the fit costs and gains, at the position of a slider."""
-    shares = stretched().rename(columns={"relative_accuracy": "accuracy"})
-    shares = shares[["t", "unexplained", "accuracy"]]
-    return bars_slider(shares, "t", label="power t =", name="stretch")
 
 
 def untrained() -> Figure:

@@ -1,6 +1,6 @@
 """What the recorded runs say of chapter 1d on places of an orbit: figures, tables and facts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -32,16 +32,6 @@ def rounding() -> Figure:
     return _errors(table, NETWORK_COLOURS, panels="network")
 
 
-def channels(streams: Mapping[str, Sequence[float]]) -> Figure:
-    """The size of each channel of a residual stream, for several ways to turn it."""
-    table = pd.DataFrame(
-        {"channel": k, "size": size, "stream": way}
-        for way, sizes in streams.items()
-        for k, size in enumerate(sizes)
-    )
-    return mean_curves(table, "channel", "size", "stream", ylabel="mean |y|", colours=NETWORK_COLOURS)
-
-
 def equalising() -> Figure:
     """Equalising repairs a random scaling of channels."""
     grey, blue = COLOURS["grey"], COLOURS["blue"]
@@ -64,6 +54,22 @@ def noise() -> Figure:
 def rotated(values: str = "error") -> pd.DataFrame:
     """Mean error or accuracy, percent: a row for outlier and bits, a column for each place of the orbit."""
     return record("rotated").pivot_table(index=["outlier", "bits"], columns="way", values=values)
+
+
+def right() -> dict[str, dict[int, tuple[float, float]]]:
+    """Recorded mean accuracies, percent, as trained and rotated, by the kind of network and the bits.
+
+    Example:
+        >>> plain, turned = right()["with an outlier"][3]
+        >>> turned > plain
+        True
+    """
+    words, means = {True: "with an outlier", False: "without one"}, rotated("accuracy")
+    pairs = means[["as trained", "rotated"]].itertuples()
+    found: dict[str, dict[int, tuple[float, float]]] = {word: {} for word in words.values()}
+    for (outlier, bits), plain, turned in pairs:
+        found[words[outlier]][int(bits)] = (plain, turned)
+    return found
 
 
 def won() -> pd.Series:

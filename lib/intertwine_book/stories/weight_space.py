@@ -13,7 +13,6 @@ from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.decay import imbalance_decay
 from intertwine_book.figures.orbits import along_orbit, level_curve
 from intertwine_book.figures.readable import readable
-from intertwine_book.figures.valley_slider import valley_slider
 from intertwine_book.results import interval, on_record
 from intertwine_book.stories.told import span
 
@@ -33,11 +32,6 @@ def level() -> Figure:
 def orbit() -> Figure:
     """Along the orbit gradient, curvature and norm vary; the loss and the relative sharpness are constant."""
     return along_orbit(record("orbit"))
-
-
-def slide() -> HTML:
-    """The same orbit, with a point that a reader moves."""
-    return valley_slider(record("orbit"))
 
 
 def drifted() -> pd.DataFrame:

@@ -17,7 +17,8 @@ from intertwine.weightspace.act.tables import spaces_table, stays_table
 from intertwine.weightspace.act.weights import AnyWeights, Weights, state, with_state
 from intertwine.weightspace.rules.axes import Unit
 from intertwine.weightspace.rules.infer import Inference
-from intertwine.weightspace.solve.draw import Drawing, draw
+from intertwine.weightspace.solve.draw import Drawing, draw, told
+from intertwine.weightspace.solve.graph import Graph, graph
 from intertwine.weightspace.solve.hidden import HiddenSpace, Solution
 from intertwine.weightspace.solve.move import Move
 
@@ -142,7 +143,19 @@ class WeightSpace:
             >>> drawing[:38], "1: Σ₄ ⋉ (ℝ₊)⁴" in drawing
             ('<svg xmlns="http://www.w3.org/2000/svg', True)
         """
-        return draw(self.inference.run, self.solution)
+        return draw(self.graph(), {hidden.index: told(hidden) for hidden in self.spaces})
+
+    def graph(self) -> Graph:
+        """The run as a graph: calls, the weights that they take, and values with their hidden spaces.
+
+        Example:
+            >>> from intertwine.weightspace import find_symmetries
+            >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
+            >>> nodes, edges = find_symmetries(model, torch.zeros(1, 3)).graph()
+            >>> [node.label for node in nodes], edges[1]
+            (['input', '0 · linear', '1 · relu', '2 · linear'], GraphEdge(start=1, ends=(2,), spaces=(0,)))
+        """
+        return graph(self.inference.run, self.solution.touched)
 
     def sample(self, generator: torch.Generator, *, scale: float = 1.0) -> Element:
         """A random element: uniform permutations and orthogonal matrices, lognormal scalars, fair signs.

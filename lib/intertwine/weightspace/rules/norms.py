@@ -70,14 +70,14 @@ def by_hand(state: Inference, call: Call) -> Label:
     x = state.of(value)
     state.freeze(tuple(x[k] for k in fixed), "entries that are treated differently")
     if group.self_dual:
-        return _along(state, value, dim, group, call.name)
-    state.permute_only((*x[:dim], *x[dim + 1 :]), "rotary positions")
+        return _along(state, value, dim, group, call.title)
+    state.permute_only((*x[:dim], *x[dim + 1 :]), call.title)
     state.mixed(x, dim)
     factor = single(x[dim])
     if factor is None or smaller(factor.space.within, group) is None:
-        state.freeze((x[dim],), "rotary positions")
+        state.freeze((x[dim],), call.title)
     else:
-        state.within(factor.space, group, "rotary positions")
+        state.within(factor.space, group, call.title)
     return tuple(map(resolve, x))
 
 

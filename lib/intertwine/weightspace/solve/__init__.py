@@ -17,5 +17,6 @@ Read in this order:
 3. `hidden`: `HiddenSpace`, which draws elements and reads them from matrices, and `Solution`.
 4. `solve`: the decisions. `solve` is the entrance.
 5. `names`: spaces take the names of the modules beside them.
-6. `draw`: a run as a picture, in the colours of its hidden spaces.
+6. `graph`: a run as nodes and edges, with the hidden spaces on each.
+7. `draw`: this graph as a picture, in the colours of its hidden spaces.
 """

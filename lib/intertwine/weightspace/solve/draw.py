@@ -2,13 +2,14 @@
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from colorsys import hls_to_rgb
 from dataclasses import dataclass
 from functools import cache
 from html import escape
 
-from intertwine.weightspace.solve.hidden import Solution
-from intertwine.weightspace.trace.run import Call, Run, needed
+from intertwine.weightspace.solve.graph import Graph
+from intertwine.weightspace.solve.hidden import HiddenSpace
 
 HEIGHT, GAP, LETTER = 22, 14, 8
 """Pixels: of a box, of the space below it where no group is written, and of a letter at most."""
@@ -46,56 +47,70 @@ class _Line:
     place: int = 0  # among the lines that leave its row
 
 
-def draw(run: Run, solution: Solution) -> Drawing:
-    """A box for each call, one below the other in the order of the run.
+def draw(graph: Graph, spaces: Mapping[int, tuple[str, str]]) -> Drawing:
+    """A box for each node, one below the other in the order of the run.
 
     Arrows are values, ends of boxes weights, in the colours of the spaces that move them; grey stays. The
     group of a space is written where its first value leaves a box. A value that is read further down runs
-    left of the boxes, so that the drawing is narrow enough for a telephone.
+    left of the boxes, so that the drawing is narrow enough for a telephone. A space has the id `space-3`, a
+    node `node-5`, by their numbers; resting on one tells what it is.
+
+    Args:
+        spaces: the number of each → what is written where it begins, and what is told of it.
     """
-    made, labels, weights = dict.fromkeys(run.inputs, 0), ["input"], [set[int]()]
-    readers: dict[int, list[int]] = defaultdict(list)
-    for call in needed(run):
-        before = {ref.index for ref in call.refs}
-        if sources := before & made.keys():
-            for i in sources:
-                readers[i].append(len(labels))
-            made |= {ref.index: len(labels) for ref in call.results if ref.index not in before}
-            weights.append({s for i in before if i in run.names for s in solution.touched(i)})
-            labels.append(_label(run, call))
-    spaces: dict[int, list[int]] = {i: sorted(solution.touched(i)) for i in made}
+    nodes, edges = graph
     lines = [
-        _Line(s, made[i], made[i] + 1 in rows, [row for row in rows if row > made[i] + 1])
-        for i, rows in readers.items()
-        for s in spaces[i] or (None,)
+        _Line(s, edge.start, edge.start + 1 in edge.ends, [row for row in edge.ends if row > edge.start + 1])
+        for edge in edges
+        for s in edge.spaces or (None,)
     ]
     left = 6 + 10 * _route(lines)
-    wide = 16 + LETTER * max(map(len, labels)) + 8 * max(map(len, weights))
+    wide = 16 + LETTER * max(len(node.label) for node in nodes) + 8 * max(len(node.spaces) for node in nodes)
 
     # the row of the first value, or else weight, of each space
-    first = {s: row for row, each in reversed([*enumerate(weights)]) for s in each}
-    first |= {s: made[i] for i in reversed(made) for s in spaces[i]}
-    groups: dict[int, list[tuple[str, str]]] = defaultdict(list)
-    for hidden in solution.spaces:
-        text = f"{hidden.name}: {in_symbols(hidden.group)}"
-        groups[first.get(hidden.index, 0)].append((text, _colour(hidden.index)))
+    first = {s: row for row, node in reversed([*enumerate(nodes)]) for s in node.spaces}
+    first |= {s: edge.start for edge in reversed(edges) for s in edge.spaces}
+    groups: dict[int, list[int]] = defaultdict(list)
+    for s in spaces:
+        groups[first.get(s, 0)].append(s)
 
     top = [4]
-    for row in range(len(labels)):
+    for row in range(len(nodes)):
         top.append(top[-1] + HEIGHT + max(GAP, 6 + 22 * len(groups[row])))
     parts, right, leaving = _arrows(lines, left, top), left + wide, Counter(line.start for line in lines)
-    for row, label in enumerate(labels):
+    boxes: list[str] = []
+    for row, node in enumerate(nodes):
         y, x = top[row], left + 20 + 7 * leaving[row]
-        parts += [_box(left, y, wide, HEIGHT, GREY), _text(left + 6, y, label)]
-        for j, s in enumerate(sorted(weights[row]), 1):
+        inside = [_title(", ".join(node.weights) or "no weights"), _box(left, y, wide, HEIGHT, GREY)]
+        boxes += [f'<g id="node-{row}">', *inside, _text(left + 6, y, node.label), "</g>"]
+        for j, s in enumerate(node.spaces, 1):
             end = f'x="{left + wide - 8 * j}" y="{y + 3}" width="5" height="{HEIGHT - 6}"'
-            parts.append(f'<rect {end} fill="{_colour(s)}"/>')
-        for j, (text, colour) in enumerate(groups[row], 1):
-            lower, length = y + 22 * j + 3, 12 + LETTER * len(text)
-            parts += [_box(x, lower, length, 20, colour), _text(x + 6, lower, text)]
+            parts[s].append(f'<rect {end} fill="{colour(s)}"/>')
+        for j, s in enumerate(groups[row], 1):
+            lower, length = y + 22 * j + 3, 12 + LETTER * len(spaces[s][0])
+            parts[s] += [_box(x, lower, length, 20, colour(s)), _text(x + 6, lower, spaces[s][0])]
             right = max(right, x + length)
-    size = f'width="{right + 4}" height="{top[-1]}" font-size="14" font-family="{FONT}"'
-    return Drawing("\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" {size}>', *parts, "</svg>"]))
+    coloured = [
+        each
+        for s, (_, told) in spaces.items()
+        for each in (f'<g id="space-{s}">', _title(told), *parts[s], "</g>")
+    ]
+    wide, high = right + 4, top[-1]
+    size = f'width="{wide}" height="{high}" viewBox="0 0 {wide} {high}" font-size="14" font-family="{FONT}"'
+    start = f'<svg xmlns="http://www.w3.org/2000/svg" {size}>'
+    return Drawing("\n".join([start, *parts[None], *boxes, *coloured, "</svg>"]))
+
+
+def told(hidden: HiddenSpace) -> tuple[str, str]:
+    """What is written of a space, and what is told of it."""
+    sides = ("writers", hidden.writers), ("readers", hidden.readers)
+    lists = "; ".join(f"{side}: {', '.join(names)}" for side, names in sides if names)
+    why = f"{hidden.size} units, dimension {hidden.dimension}; why: {', '.join(hidden.why)}; {lists}"
+    return f"{hidden.name}: {in_symbols(hidden.group)}", why
+
+
+def _title(text: str) -> str:
+    return f"<title>{escape(text)}</title>"
 
 
 def _route(lines: list[_Line]) -> int:
@@ -117,24 +132,25 @@ def _route(lines: list[_Line]) -> int:
     return len(lanes)
 
 
-def _arrows(lines: list[_Line], left: int, top: list[int]) -> list[str]:
-    """Straight to the next row, and by way of a lane to each one further down."""
+def _arrows(lines: list[_Line], left: int, top: list[int]) -> dict[int | None, list[str]]:
+    """By space: straight to the next row, and by way of a lane to each one further down."""
     arriving: dict[int, list[int]] = defaultdict(list)
     for line in sorted(lines, key=lambda each: each.lane):
         for row in line.far:
             arriving[row].append(line.lane)
-    turning, parts = Counter(line.start for line in lines if line.far), []
+    turning = Counter(line.start for line in lines if line.far)
+    parts: dict[int | None, list[str]] = defaultdict(list)
     for line in lines:
         x, y, lane = left + 14 + 7 * line.place, top[line.start] + HEIGHT, left - 10 * (line.lane + 1)
-        colour = _colour(line.space)
+        ink = colour(line.space)
         if line.near:
             end = top[line.start + 1]
-            parts.append(_arrow(f"M{x} {y}V{end - 5}", f"M{x} {end}l-4-7h8z", colour))
+            parts[line.space].append(_arrow(f"M{x} {y}V{end - 5}", f"M{x} {end}l-4-7h8z", ink))
         for row in line.far:
             turn = y + GAP * (line.place + 1) // (turning[line.start] + 1)
             end = top[row] + HEIGHT * (arriving[row].index(line.lane) + 1) // (len(arriving[row]) + 1)
             path = f"M{x} {y}V{turn - 2}q0 2-2 2H{lane + 4}q-4 0-4 4V{end - 4}q0 4 4 4H{left - 5}"
-            parts.append(_arrow(path, f"M{left} {end}l-7-4v8z", colour))
+            parts[line.space].append(_arrow(path, f"M{left} {end}l-7-4v8z", ink))
     return parts
 
 
@@ -148,14 +164,6 @@ def in_symbols(group: str) -> str:
     for written, symbol in {"R^*": "ℝ*", "C^*": "ℂ*", "R_{>0}": "ℝ₊"}.items():
         group = group.replace(written, symbol)
     return re.sub(r"([\^_])(\d+)", lambda found: found[2].translate(SCRIPTS[found[1]]), group)
-
-
-def _label(run: Run, call: Call) -> str:
-    """The layer whose weights a call takes, or the module that it is, and the name of its function."""
-    result = call.results[0].index
-    named = [run.names[ref.index].rpartition(".")[0] for ref in call.refs if ref.index in run.names]
-    named += sorted(m for m, c in run.modules.items() if c[-1][0] != c[-1][1] == result)[::-1]
-    return f"{named[0]} · {call.name}" if named else call.name
 
 
 def _arrow(line: str, head: str, colour: str) -> str:
@@ -175,7 +183,7 @@ def _text(x: int, y: int, text: str) -> str:
 
 
 @cache
-def _colour(space: int | None) -> str:
+def colour(space: int | None) -> str:
     """Grey, or a hue for each space, as light as reads on white and on black."""
     if space is None:
         return GREY

@@ -205,7 +205,8 @@ def _stays(state: Inference) -> dict[str, str]:
         if label is None or not moves(*label):
             reasons = [reason for leaf in _leaves(label or ()) for reason in leaf.reasons or [*leaf.frozen]]
             most = [reason for reason in reasons if not reason.startswith("kernel of")] or reasons
-            unused = "not seen to reach an output" if label is None else "one unit"
+            alone = "entries that do not move" if max(state.run.shapes[index], default=1) > 1 else "one unit"
+            unused = "not seen to reach an output" if label is None else alone
             result[state.run.names[index]] = "; ".join(dict.fromkeys(most)) or unused
     return result
 

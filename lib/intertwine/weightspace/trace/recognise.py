@@ -21,6 +21,8 @@ QUOTIENTS = {"mul", "div", "__mul__", "__rmul__", "__truediv__", "mul_", "div_",
 SUMS = {"add", "__add__", "__radd__"}
 STEPS = 14  # calls that one of these is at most made of
 BY_HAND = "by_hand"
+RECOGNISED_AS: dict[type[MatrixGroup], str] = {Orthogonal: "rms_norm", CentredOrthogonal: "layer_norm"}
+"""What commutes with these matrices; with complex numbers, it is rotary positions."""
 
 
 def recognise(run: Run) -> None:
@@ -44,7 +46,9 @@ def recognise(run: Run) -> None:
         if len(dims) == 1 and (found := _found(run, made, call, dims[0])) is not None:
             start, group, fixed = found
             args = Ref(start), dims[0], group, fixed
-            run.calls[at] = made[call.results[0].index] = Call(BY_HAND, call.function, args, {}, call.results)
+            title = RECOGNISED_AS.get(group, "rotary positions")
+            together = Call(BY_HAND, call.function, args, {}, call.results, title=title)
+            run.calls[at] = made[call.results[0].index] = together
 
 
 Found = tuple[int, type[MatrixGroup], list[int]]

@@ -39,7 +39,10 @@ class Ref:
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """One call: the name of the function, its arguments with `Ref` for tensors, and its results."""
+    """One call: the name of the function, its arguments with `Ref` for tensors, and its results.
+
+    `title` is what people call it, if that is not its name.
+    """
 
     name: str
     function: Callable[..., Any]
@@ -47,6 +50,7 @@ class Call:
     kwargs: dict[str, Any]
     results: list[Ref]
     in_place: bool = False
+    title: str = ""
 
     @property
     def first(self) -> Any:

@@ -19,6 +19,7 @@ function drag_plane(root, { centre, basis, view, range: [low, high], start: t })
       line.setAttribute("points", y.map((v, i) => `${50 * i - 50},${-50 * v}`).join(" "));
     });
     shown.forEach((span, k) => { span.textContent = number(t[k]); });
+    inputs.forEach((input, k) => { input.ariaValueText = `${number(t[k])} of a unit`; });
     const [minus, , plus] = values.map(sum), loss = ((plus - 1) ** 2 + (minus - 1) ** 2) / 2;
     said.textContent = `w = (${w.map(number).join(", ")}): slopes ${number(plus)} and ${number(-minus)}, `
       + `J/E[y²] = ${number(loss)}`;

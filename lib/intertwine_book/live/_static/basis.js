@@ -1,0 +1,129 @@
+// The instrument of basis.py: two units of a trained layer as axes, turned by the reader, and the pixels that
+// each unit then selects in drawn scenes.
+function basis(root, { maps, codes, shows, concepts, paints, pictures, side, size, quantile, units, rest }) {
+  const { element, number } = Controls;
+  const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const whole = bytes(maps.numbers), count = whole.length / 2 / 2, images = count / side ** 2;
+  const values = [0, 1].map((unit) => Float64Array.from({ length: count }, (_, k) => {
+    const at = 2 * (unit * count + k);  // 16 bits a number, as shares of the unit's largest
+    return (whole[at] + 256 * whole[at + 1]) * maps.steps[unit];
+  }));
+  const packed = bytes(codes), pixels = size ** 2;
+  const code = (pixel) => (packed[pixel >> 2] >> (2 * (pixel & 3))) & 3;  // which layer of its scene is seen
+
+  // A pixel between the centres of positions is a mean of two, in each direction.
+  const between = Array.from({ length: size }, (_, pixel) => {
+    const at = Math.min(Math.max((pixel + 0.5) * side / size - 0.5, 0), side - 1), low = Math.floor(at);
+    return { low, high: Math.min(low + 1, side - 1), share: at - low };
+  });
+  const chosen = new Uint8Array(images * pixels), areas = new Float64Array(concepts.length);
+  for (let p = 0; p < chosen.length; p++) for (const k of shows[Math.floor(p / pixels)][code(p)]) areas[k]++;
+
+  // What a unit selects at a level that a share `quantile` of its numbers exceeds, and its best concept.
+  function dissected(numbers) {
+    const level = numbers.slice().sort()[count - 1 - Math.floor(quantile * count + 1e-6)];
+    const both = new Float64Array(concepts.length), row = new Float64Array(side);
+    let selected = 0;
+    for (let image = 0; image < images; image++) {
+      const seen = [0, 0, 0, 0];
+      for (let r = 0; r < size; r++) {
+        const { low, high, share } = between[r], top = (image * side + low) * side;
+        for (let c = 0; c < side; c++)
+          row[c] = numbers[top + c] * (1 - share) + numbers[(image * side + high) * side + c] * share;
+        for (let c = 0, p = (image * size + r) * size; c < size; c++, p++) {
+          const { low: left, high: right, share: part } = between[c];
+          chosen[p] = row[left] * (1 - part) + row[right] * part > level ? 1 : 0;
+          if (chosen[p]) seen[code(p)]++;
+        }
+      }
+      seen.forEach((found, k) => {
+        selected += found;
+        for (const concept of shows[image][k] ?? []) both[concept] += found;
+      });
+    }
+    const iou = Array.from(both, (found, k) => found / Math.max(selected + areas[k] - found, 1));
+    const best = iou.indexOf(Math.max(...iou));
+    return { level, best, iou: iou[best] };
+  }
+
+  const { results, controls } = Controls.columns(root), say = Controls.announcer(root);
+  const across = `width: ${Math.floor(100 / pictures.length) - 1}%; margin-right: 1%`;
+  const rows = units.map((unit) => {
+    const said = element(results, "p", { style: "margin: 0.3em 0 0.1em" });
+    const alt = `Scenes, of which the pixels that unit ${unit} selects are lit`;
+    const box = element(results, "div", { role: "img", "aria-label": alt });
+    const square = { width: size, height: size, style: across };
+    const canvases = pictures.map(() => element(box, "canvas", square));
+    return { said, canvases };
+  });
+  const painted = pictures.map(({ pixels: text }) => bytes(text));
+  const light = ({ canvases }) => canvases.forEach((canvas, k) => {
+    const context = canvas.getContext("2d"), shown = context.createImageData(size, size);
+    for (let p = 0; p < pixels; p++) {
+      const lit = chosen[pictures[k].number * pixels + p];
+      for (let c = 0; c < 3; c++) shown.data[4 * p + c] = painted[k][3 * p + c] * (lit ? 1 : 0.22);
+      shown.data[4 * p + 3] = 255;
+    }
+    context.putImageData(shown, 0, 0);
+  });
+
+  // The plane of both units, as shares of its largest value, with some positions of the scenes.
+  let at = 0, moving = true;
+  const hold = (to) => { moving = false; at = to; ask(); };
+  const slider = Controls.slider(controls, { label: "turn the basis", min: 0, max: 90, step: 1, value: 0,
+    text: (angle) => `${angle}°`, moved: hold });
+  const svg = element(controls, "svg", { viewBox: "-74 -108 182 124", role: "img",
+    "aria-label": `Positions of the scenes by the values of units ${units.join(" and ")}, and both axes` });
+  const scale = 100 / Math.max(...values[0], ...values[1]), draw = Algebra.random(1), own = rest.concepts;
+  const dots = [];
+  for (let tries = 0; dots.length < 350 && tries < 5000; tries++) {
+    const k = Math.floor(draw() * count), image = Math.floor(k / side ** 2), place = k % side ** 2;
+    if (values[0][k] + values[1][k] === 0) continue;
+    const middle = (each) => Math.floor((each + 0.5) * size / side);
+    const pixel = (image * size + middle(Math.floor(place / side))) * size + middle(place % side);
+    const shown = own.findIndex((concept) => shows[image][code(pixel)].includes(concept));
+    const colour = shown < 0 ? rest.neither : paints[own[shown]];
+    const spot = { cx: scale * values[0][k], cy: -scale * values[1][k], r: 1.8 };
+    dots.push({ k, circle: element(svg, "circle", { ...spot, stroke: colour, fill: colour }) });
+  }
+  const axes = units.map((unit) => ({
+    line: element(svg, "line", { x1: 0, y1: 0, stroke: "currentColor", "stroke-width": 1.5 }),
+    name: element(svg, "text", { fill: "currentColor", "font-size": 8 }, `unit ${unit}`),
+  }));
+  element(controls, "p", { style: "font-size: 0.9em" }, rest.key);
+
+  const ask = Controls.drawing(() => {
+    const t = at * Math.PI / 180, turned = [[Math.cos(t), Math.sin(t)], [-Math.sin(t), Math.cos(t)]];
+    const words = turned.map(([x, y], u) => {
+      const numbers = values[0].map((value, k) => x * value + y * values[1][k]), found = dissected(numbers);
+      light(rows[u]);
+      const text = `Unit ${units[u]} selects “${concepts[found.best]}”: IoU ${number(found.iou, 2)}`;
+      rows[u].said.textContent = text;
+      Controls.set(axes[u].line, { x2: 64 * x, y2: -64 * y });
+      Controls.set(axes[u].name, { x: 66 * x + 2, y: 8 - 76 * y, "text-anchor": x < -0.1 ? "end" : "start" });
+      if (u === 0) for (const { k, circle } of dots) {
+        circle.setAttribute("fill-opacity", numbers[k] > found.level ? 1 : 0);
+      }
+      return text;
+    });
+    slider.show(at);
+    say(words.join(". "));
+  });
+  ask();
+
+  // It moves to its opening state, once, unless the reader moves it first or wants no motion.
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const open = (begin) => requestAnimationFrame((now) => {
+    if (!moving) return;
+    begin ??= now;
+    at = still ? rest.angle : Math.min(rest.angle, Math.round((now - begin) / 3000 * rest.angle));
+    ask();
+    if (at < rest.angle) open(begin);
+  });
+  const watch = new IntersectionObserver(([seen]) => {
+    if (!seen.isIntersecting) return;
+    watch.disconnect();
+    open();
+  });
+  watch.observe(svg);
+}

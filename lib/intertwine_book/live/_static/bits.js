@@ -1,0 +1,53 @@
+// The instrument of bits.py: values of a residual stream, rounded to few bits as they are and as HDy.
+function bits(root, { networks, signs, known, colours, start }) {
+  const { element, set, slider, choice, announcer, drawing, number, percent } = Controls;
+  const width = signs.length;
+  let { network, bits: count } = start, token = 0;
+  const hadamard = (y) => {  // sums and differences, over twice the distance each time
+    const z = [...y];
+    for (let step = 1; step < width; step *= 2) for (let i = 0; i < width; i++) {
+      if (!(i & step)) [z[i], z[i + step]] = [z[i] + z[i + step], z[i] - z[i + step]];
+    }
+    return z.map((value) => value / Math.sqrt(width));
+  };
+  const panels = element(root, "div", { class: "panels two" });
+  const ways = ["y, as trained", "HDy, rotated"].map((title) => {
+    const figure = element(panels, "figure"), svg = element(figure, "svg", { viewBox: "0 0 330 190" });
+    set(svg, { role: "img", "aria-label": `${title}: a bar for each channel, and the value that is stored` });
+    const levels = element(svg, "path", { stroke: colours.grey, "stroke-width": 0.6 });
+    const bars = Array.from({ length: width }, (_, k) => element(svg, "rect", { x: 5 + 10 * k, width: 8 }));
+    const marks = element(svg, "path", { stroke: colours.red, "stroke-width": 3 });
+    return { title, levels, bars, marks, caption: element(figure, "figcaption") };
+  });
+  const result = element(root, "p"), announce = announcer(root);
+
+  const draw = () => {
+    const y = networks[network][token], both = [y, hadamard(y.map((value, k) => signs[k] * value))];
+    const most = Math.max(...both.flat().map(Math.abs)), Y = (value) => 95 - 90 * value / most;
+    const top = 2 ** (count - 1) - 1, size = (values) => Math.hypot(...values);
+    ways.forEach(({ title, levels, bars, marks, caption }, way) => {
+      const z = both[way], step = Math.max(...z.map(Math.abs)) / top;
+      const stored = z.map((value) => Math.round(value / step)), lines = top < 16 ? 2 * top + 1 : 0;
+      const line = (k) => `M0 ${Y((k - top) * step)}H330`;  // with more bits they would fill the picture
+      set(levels, { d: Array.from({ length: lines }, (_, k) => line(k)).join("") });
+      z.forEach((value, k) => set(bars[k], { y: Math.min(Y(value), 95), height: Math.abs(Y(value) - 95),
+        fill: stored[k] ? colours.blue : colours.grey }));
+      set(marks, { d: stored.map((whole, k) => `M${4 + 10 * k} ${Y(whole * step)}h10`).join("") });
+      const error = size(z.map((value, k) => value - step * stored[k])) / size(z);
+      const zeros = stored.filter((whole) => whole === 0).length;
+      caption.textContent = `${title}: ${zeros} of ${width} stored as 0, error ${percent(error)}`;
+    });
+    const [plain, rotated] = known[network][count].map((right) => `<b>${number(right)} %</b>`);
+    result.innerHTML = `Recorded networks ${network} at ${count} bits: ${plain} of the digits are right `
+      + `as trained, ${rotated} rotated.`;
+    announce([...ways.map(({ caption }) => caption), result].map((part) => part.textContent).join(". "));
+  };
+  const ask = drawing(draw), steps = Object.keys(known[network]).map(Number);
+  slider(root, { label: "bits", min: Math.min(...steps), max: Math.max(...steps), step: 1, value: count,
+    text: (b) => `${b} bits`, moved: (b) => { count = b; ask(); } });
+  slider(root, { label: "token", min: 1, max: networks[network].length, step: 1, value: 1,
+    text: (k) => `number ${k}`, moved: (k) => { token = k - 1; ask(); } });
+  const options = Object.keys(networks).map((key) => [key, key]);
+  choice(root, { label: "network", options, value: network, chosen: (to) => { network = to; ask(); } });
+  draw();
+}

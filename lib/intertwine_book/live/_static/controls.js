@@ -1,0 +1,126 @@
+// What all instruments share: their controls, which mouse, touch and keyboard move, and when they draw.
+const Controls = (() => {
+  function element(parent, kind, attributes = {}, text = "") {
+    const drawing = parent?.closest("svg") || kind === "svg";
+    const space = `http://www.w3.org/${drawing ? "2000/svg" : "1999/xhtml"}`;
+    const made = document.createElementNS(space, kind);
+    set(made, attributes);
+    if (text) made.textContent = text;
+    parent?.append(made);
+    return made;
+  }
+
+  function set(made, attributes) {  // false takes an attribute away, true gives an empty one
+    for (const [key, value] of Object.entries(attributes)) {
+      if (value === false) made.removeAttribute(key);
+      else made.setAttribute(key, value === true ? "" : value);
+    }
+  }
+
+  // Where an instrument stands: without this script its still picture is seen, with it the instrument, in
+  // print again the picture. What fails while it is built leaves the picture.
+  function start(id, build, data) {
+    const root = document.getElementById(id), working = element(root, "div", { class: "working" });
+    try {
+      build(working, data);
+      root.classList.add("started");
+    } catch (error) {
+      working.remove();
+      console.error(error);
+    }
+  }
+
+  // Results and controls, side by side; in a narrow window the results come first.
+  function columns(parent) {
+    const both = element(parent, "div", { class: "columns" });
+    return { results: element(both, "div"), controls: element(both, "div") };
+  }
+
+  // `text` says the value in words, with its unit: beside the slider and to a screen reader.
+  function slider(parent, { label, min, max, step, value, text = (v) => `${v}`, moved }) {
+    const box = element(parent, "label", { class: "slider" });
+    element(box, "span", {}, label);
+    const input = element(box, "input", { type: "range", min, max, step });
+    const said = element(box, "span", { class: "said" });
+    const show = (to) => {
+      input.value = to;
+      said.textContent = text(+input.value);
+      input.setAttribute("aria-valuetext", said.textContent);
+    };
+    show(value);
+    input.addEventListener("input", () => {
+      show(input.value);
+      moved(+input.value);
+    });
+    const enable = (on) => {
+      input.disabled = !on;
+      box.classList.toggle("off", !on);
+    };
+    return { box, input, show, enable, value: () => +input.value };
+  }
+
+  // `options` are pairs of a value and a text; one of them is chosen.
+  function choice(parent, { label, options, value, chosen }) {
+    const box = element(parent, "fieldset", { class: "choice" }), id = parent.closest(".widget")?.id ?? "";
+    element(box, "legend", {}, label);
+    const inputs = options.map(([each, text]) => {
+      const one = element(box, "label");
+      const input = element(one, "input", { type: "radio", name: `${id} ${label}` });
+      element(one, "span", {}, text);
+      input.checked = each === value;
+      input.addEventListener("change", () => chosen(each));
+      return input;
+    });
+    const show = (to) => options.forEach(([each], k) => { inputs[k].checked = each === to; });
+    return { box, inputs, show };
+  }
+
+  function button(parent, text, pressed) {
+    const made = element(parent, "button", { type: "button" }, text);
+    made.addEventListener("click", pressed);
+    return made;
+  }
+
+  function fold(parent, title) {  // what a reader needs later
+    const box = element(parent, "details");
+    element(box, "summary", {}, title);
+    return box;
+  }
+
+  // A screen reader is told of a change when the reader has paused, not at each step of a slider.
+  function announcer(parent) {
+    const region = element(parent, "p", { class: "announced", "aria-live": "polite" });
+    let timer = 0;
+    return (text) => {
+      clearTimeout(timer);
+      timer = setTimeout(() => { region.textContent = text; }, 500);
+    };
+  }
+
+  // A function that asks for a drawing: however often it is called, there is one drawing a frame. A change of
+  // the theme asks, too, since colours that were read from the page are then others.
+  function drawing(draw) {
+    let asked = 0;
+    const ask = () => {
+      asked ||= requestAnimationFrame(() => {
+        asked = 0;
+        draw();
+      });
+    };
+    const watched = { attributes: true, attributeFilter: ["data-theme"] };
+    new MutationObserver(ask).observe(document.documentElement, watched);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", ask);
+    return ask;
+  }
+
+  const colour = (element_, property = "color") => getComputedStyle(element_)[property];
+
+  const number = (value, digits = 0) => {  // with a true minus, and no minus at 0
+    const text = value.toFixed(digits);
+    return text.replace("-", +text === 0 ? "" : "−");
+  };
+  const percent = (share, digits = 0) => `${number(100 * share, digits)} %`;
+
+  return { element, set, start, columns, slider, choice, button, fold, announcer, drawing, colour, number,
+    percent };
+})();

@@ -1,0 +1,175 @@
+// The linear algebra that instruments need, for matrices of some hundred rows. A matrix is {r, c, d}: r rows
+// and c columns, with entry (i, j) at d[i * c + j].
+const Algebra = (() => {
+  const matrix = (r, c, d = new Float64Array(r * c)) => ({ r, c, d });
+
+  function diagonal(values) {
+    const n = values.length, D = matrix(n, n);
+    values.forEach((value, i) => { D.d[i * n + i] = value; });
+    return D;
+  }
+
+  const eye = (n) => diagonal(Array(n).fill(1));
+
+  function times(A, B) {
+    const C = matrix(A.r, B.c);
+    for (let i = 0; i < A.r; i++) for (let k = 0; k < A.c; k++) {
+      const a = A.d[i * A.c + k];
+      if (a !== 0) for (let j = 0; j < B.c; j++) C.d[i * B.c + j] += a * B.d[k * B.c + j];
+    }
+    return C;
+  }
+
+  // X Yᵀ for long rows: two rows of X and four of Y at once, so that each number is read for several sums.
+  // With X = Y half of the products are enough.
+  function inner(X, Y) {
+    const P = matrix(X.r, Y.r), n = X.c, x = X.d, y = Y.d, half = X === Y;
+    const row = (M, i) => Math.min(i, M.r - 1) * n;  // beyond the last row: that row once more
+    for (let i = 0; i < X.r; i += 2) for (let j = half ? i - i % 4 : 0; j < Y.r; j += 4) {
+      const [p, q] = [row(X, i), row(X, i + 1)], [a, b, c, d] = [0, 1, 2, 3].map((m) => row(Y, j + m));
+      let pa = 0, pb = 0, pc = 0, pd = 0, qa = 0, qb = 0, qc = 0, qd = 0;
+      for (let k = 0; k < n; k++) {
+        const u = x[p + k], v = x[q + k], e = y[a + k], f = y[b + k], g = y[c + k], h = y[d + k];
+        pa += u * e; pb += u * f; pc += u * g; pd += u * h;
+        qa += v * e; qb += v * f; qc += v * g; qd += v * h;
+      }
+      [[pa, pb, pc, pd], [qa, qb, qc, qd]].slice(0, X.r - i).forEach((sums, m) => {
+        P.d.set(sums.slice(0, Y.r - j), (i + m) * Y.r + j);
+      });
+    }
+    if (half) for (let i = 0; i < X.r; i++) for (let j = 0; j < i; j++) P.d[i * X.r + j] = P.d[j * X.r + i];
+    return P;
+  }
+
+  function transposed(A) {
+    const B = matrix(A.c, A.r);
+    for (let i = 0; i < A.r; i++) for (let j = 0; j < A.c; j++) B.d[j * A.r + i] = A.d[i * A.c + j];
+    return B;
+  }
+
+  const squares = ({ d }) => d.reduce((sum, value) => sum + value * value, 0);  // ‖A‖²
+
+  // Of a symmetric matrix: eigenvalues, the largest first, and eigenvectors as rows, by Jacobi's rotations,
+  // each of which makes one entry beside the diagonal 0.
+  function eigen(S) {
+    const n = S.r, A = S.d.slice(), V = eye(n).d, all = squares(S);
+    const turn = (M, a, b, step, c, s) => {
+      for (let k = 0; k < n; k++, a += step, b += step) {
+        const x = M[a], y = M[b];
+        M[a] = c * x - s * y;
+        M[b] = s * x + c * y;
+      }
+    };
+    for (let sweep = 0, beside = Infinity; sweep < 20 && beside > 1e-24 * all; sweep++) {
+      beside = 0;
+      for (let p = 0; p < n; p++) for (let q = p + 1; q < n; q++) {
+        const entry = A[p * n + q];
+        beside += entry * entry;
+        if (entry * entry <= 1e-32 * all / n) continue;
+        const z = (A[q * n + q] - A[p * n + p]) / (2 * entry);
+        const t = (z < 0 ? -1 : 1) / (Math.abs(z) + Math.hypot(z, 1)), c = 1 / Math.hypot(t, 1), s = t * c;
+        turn(A, p, q, n, c, s);
+        turn(A, p * n, q * n, 1, c, s);
+        turn(V, p * n, q * n, 1, c, s);
+      }
+    }
+    const order = Array.from({ length: n }, (_, i) => i).sort((i, j) => A[j * n + j] - A[i * n + i]);
+    const vectors = matrix(n, n);
+    order.forEach((from, to) => vectors.d.set(V.subarray(from * n, from * n + n), to * n));
+    return { values: order.map((i) => A[i * n + i]), vectors };
+  }
+
+  // The X of least norm with S X = Y, for a positive semidefinite S, whose channels are scaled to a deviation
+  // of 1 first. As in the library, directions with less than 1e-12 of the largest variance are rounding, and
+  // get 0.
+  function solve(S, Y) {
+    const variances = Array.from({ length: S.r }, (_, i) => S.d[i * S.r + i]);
+    const unit = diagonal(variances.map((v) => (v > 0 ? 1 / Math.sqrt(v) : 0)));
+    const { values, vectors } = eigen(times(times(unit, S), unit)), root = times(vectors, unit);
+    const inverse = diagonal(values.map((value) => (value > 1e-12 * values[0] ? 1 / value : 0)));
+    return times(transposed(root), times(inverse, times(root, Y)));
+  }
+
+  const singular = (A) => eigen(times(A, transposed(A))).values.map((value) => Math.sqrt(Math.max(value, 0)));
+
+  // The column of each row with the least sum of costs, by the Hungarian method: rows enter one after
+  // another, each by the shortest path to a column that is free, in costs reduced by the potentials u and v.
+  // Column 0 is a helper.
+  function assignment(cost) {
+    const n = cost.r, u = new Float64Array(n + 1), v = new Float64Array(n + 1);
+    const owner = new Int32Array(n + 1), before = new Int32Array(n + 1);
+    for (let row = 1; row <= n; row++) {
+      const least = new Float64Array(n + 1).fill(Infinity), done = new Uint8Array(n + 1);
+      let column = 0;
+      owner[0] = row;
+      while (owner[column] !== 0) {
+        const from = owner[column];
+        let step = Infinity, nearest = 0;
+        done[column] = 1;
+        for (let j = 1; j <= n; j++) if (!done[j]) {
+          const reduced = cost.d[(from - 1) * n + j - 1] - u[from] - v[j];
+          if (reduced < least[j]) { least[j] = reduced; before[j] = column; }
+          if (least[j] < step) { step = least[j]; nearest = j; }
+        }
+        for (let j = 0; j <= n; j++) {
+          if (done[j]) { u[owner[j]] += step; v[j] -= step; } else least[j] -= step;
+        }
+        column = nearest;
+      }
+      for (; column; column = before[column]) owner[column] = owner[before[column]];
+    }
+    const columns = new Int32Array(n);
+    for (let j = 1; j <= n; j++) columns[owner[j] - 1] = j - 1;
+    return columns;
+  }
+
+  function random(seed) {  // mulberry32: numbers in [0, 1), the same in every browser
+    return () => {
+      seed = (seed + 0x6d2b79f5) | 0;
+      let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+      t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+      return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+    };
+  }
+
+  const normal = (draw) => Math.sqrt(-2 * Math.log(1 - draw())) * Math.cos(2 * Math.PI * draw());
+
+  function shuffled(n, draw) {  // a random order of 0 … n − 1
+    const order = Array.from({ length: n }, (_, i) => i);
+    for (let i = n - 1; i > 0; i--) {
+      const j = Math.floor(draw() * (i + 1));
+      [order[i], order[j]] = [order[j], order[i]];
+    }
+    return order;
+  }
+
+  // A path of rotations R(t) of n dimensions, from the identity at t = 0: angles up to 180°·t, spread evenly,
+  // in random planes that are orthogonal to each other. An odd dimension leaves one direction where it is.
+  function rotation(n, seed) {
+    const draw = random(seed), basis = [];
+    for (let i = 0; i < n; i++) {
+      const v = Float64Array.from({ length: n }, () => normal(draw));
+      for (const u of [...basis, ...basis]) {  // Gram and Schmidt, twice against rounding
+        const along = u.reduce((sum, value, k) => sum + value * v[k], 0);
+        u.forEach((value, k) => { v[k] -= along * value; });
+      }
+      const length = Math.hypot(...v);
+      basis.push(v.map((value) => value / length));
+    }
+    const planes = n >> 1, angles = Array.from({ length: planes }, (_, k) => Math.PI * (k + draw()) / planes);
+    return (t) => {
+      const R = eye(n);
+      angles.forEach((angle, k) => {
+        const u = basis[2 * k], v = basis[2 * k + 1], c = Math.cos(t * angle) - 1, s = Math.sin(t * angle);
+        for (let i = 0; i < n; i++) {
+          const x = c * u[i] - s * v[i], y = s * u[i] + c * v[i];
+          for (let j = 0; j < n; j++) R.d[i * n + j] += x * u[j] + y * v[j];
+        }
+      });
+      return R;
+    };
+  }
+
+  return { matrix, diagonal, eye, times, inner, transposed, squares, solve, eigen, singular, assignment,
+    random, normal, shuffled, rotation };
+})();

@@ -1,0 +1,192 @@
+// Two networks, joined: from a state of the bench to a map, what the joined network answers, and what
+// measures of similarity say. The methods are those of the library; tests compare both on the same digits.
+//
+// A state is {front, layer, before, turn, map, hand, rank, stretch, norm}. What only depends on where the cut
+// is is kept, so that a step of a slider costs matrices of channels and one pass through the back.
+function Stitching({ networks, digits, fit }) {
+  const A = Algebra, images = Engine.images(digits), { labels } = digits, judged = images.n - fit;
+  const front = Engine.network(networks.front), back = Engine.network(networks.back);
+  const hidden = back.flatMap((layer, k) => (layer.kind === "activation" ? [k] : []));
+  const untrained = Engine.untrained(back, A.random(2));
+  const kept = new Map();
+
+  function once(key, make) {
+    if (!kept.has(key)) {
+      if (kept.size > 60) kept.clear();
+      kept.set(key, make());
+    }
+    return kept.get(key);
+  }
+  const place = ({ layer, before }) => `${layer} ${before}`;
+  const origin = (state) => `${state.front} ${place(state)}`;
+  const cut = ({ layer, before }) => hidden[layer - 1] + (before ? 0 : 1);
+  const linear = (x, { r, c, d }, bias) => Engine.convolve(x, Engine.pack(d, r, c), bias);
+
+  // ---- fronts: the activations of all digits at the cut
+
+  const theirs = (state) => once(`back ${place(state)}`, () => Engine.run(back, images, { to: cut(state) }));
+
+  function hiddenElement(channels) {  // of the group of ReLU: an order, and a positive unit for each channel
+    const draw = A.random(11), order = A.shuffled(channels, draw), M = A.matrix(channels, channels);
+    order.forEach((from, to) => { M.d[to * channels + from] = Math.exp(A.normal(draw)); });
+    return M;
+  }
+
+  function noise(like, before) {  // one map of random numbers a class, and as much noise for each digit
+    const draw = A.random(5), rows = like.c * like.s * like.s, x = Engine.tensor(like.c, like.s, like.n);
+    const drawn = () => Float64Array.from({ length: rows }, () => A.normal(draw));
+    const centres = Array.from({ length: 10 }, drawn);
+    for (let row = 0; row < rows; row++) for (let i = 0; i < x.n; i++) {
+      x.d[row * x.n + i] = centres[labels[i]][row] + A.normal(draw);
+    }
+    return before ? x : Engine.activate(x, "relu");
+  }
+
+  const FRONTS = {
+    twin: (state) => Engine.run(front, images, { to: cut(state) }),
+    itself: theirs,
+    moved: (state) => linear(theirs(state), hiddenElement(theirs(state).c)),
+    untrained: (state) => Engine.run(untrained, images, { to: cut(state) }),
+    noise: (state) => noise(theirs(state), state.before),
+  };
+  const features = (state) => once(`features ${origin(state)}`, () => FRONTS[state.front](state));
+  const toJudge = (state) => once(`judged ${origin(state)}`, () => {
+    return Engine.samples(features(state), fit, images.n);
+  });
+
+  // ---- statistics: means of channels and their products, summed over digits and positions
+
+  function byChannel(x, count) {  // a row for each channel: the first digits at all positions
+    const X = A.matrix(x.c, x.s * x.s * count);
+    for (let p = 0; p < x.s * x.s; p++) for (let channel = 0; channel < x.c; channel++) {
+      const at = (p * x.c + channel) * x.n;
+      X.d.set(x.d.subarray(at, at + count), channel * X.c + p * count);
+    }
+    return X;
+  }
+
+  const rowSums = (X) => A.times(X, A.matrix(X.c, 1, new Float64Array(X.c).fill(1))).d;
+  const ofBack = (Y) => ({ Y, count: Y.c, b: rowSums(Y), BB: A.inner(Y, Y) });
+  const sums = (X, back) => ({ ...back, a: rowSums(X), AA: A.inner(X, X), AB: A.inner(X, back.Y) });
+
+  function transformed({ a, AA, AB, ...known }, R) {  // of the channels R x instead of x
+    const Ra = A.times(R, A.matrix(a.length, 1, a)).d;
+    return { ...known, a: Ra, AA: A.times(A.times(R, AA), A.transposed(R)), AB: A.times(R, AB) };
+  }
+
+  function centred({ count, a, b, AA, AB, BB }) {
+    const less = (P, u, v) => A.matrix(P.r, P.c, P.d.map((value, k) => {
+      return value - u[Math.floor(k / P.c)] * v[k % P.c] / count;
+    }));
+    return { AA: less(AA, a, a), AB: less(AB, a, b), BB: less(BB, b, b) };
+  }
+
+  const diagonal = (P) => Float64Array.from({ length: P.r }, (_, i) => P.d[i * P.r + i]);
+  const trace = (P) => diagonal(P).reduce((sum, v) => sum + v, 0);
+  const norms = (P) => diagonal(P).map(Math.sqrt);
+  const fitted = (state) => once(`fit ${origin(state)}`, () => {
+    const known = once(`known ${place(state)}`, () => ofBack(byChannel(theirs(state), fit)));
+    return sums(byChannel(features(state), fit), known);
+  });
+
+  // ---- maps
+
+  const path = (n) => once(`path ${n}`, () => A.rotation(n, 3));
+  const turned = (state) => {
+    return state.turn ? transformed(fitted(state), path(features(state).c)(state.turn)) : fitted(state);
+  };
+
+  function cosines(S) {  // of channels of the back (rows) and of the front
+    const a = norms(S.AA), b = norms(S.BB), n = a.length, C = A.matrix(n, n);
+    for (let i = 0; i < n; i++) for (let j = 0; j < n; j++) {
+      C.d[j * n + i] = a[i] && b[j] ? S.AB.d[i * n + j] / (a[i] * b[j]) : 0;
+    }
+    return C;
+  }
+  const negative = ({ r, c, d }) => A.matrix(r, c, d.map((v) => -v));
+
+  // inputs[j] is the channel of the front that channel j of the back gets
+  function permutation(S, inputs, scaled) {
+    const a = norms(S.AA), b = norms(S.BB), n = a.length, W = A.matrix(n, n);
+    inputs.forEach((i, j) => { W.d[j * n + i] = scaled && a[i] > 0 && b[j] > 0 ? b[j] / a[i] : 1; });
+    return W;
+  }
+
+  function leastSquares(S, { rank, stretch }) {
+    const { AA, AB, BB } = centred(S), n = AA.r;
+    let W = A.transposed(A.solve(AA, AB));
+    if (rank < n) {  // the directions in which the fit varies most
+      const V = A.matrix(rank, n, A.eigen(A.times(W, AB)).vectors.d.slice(0, rank * n));
+      W = A.times(A.transposed(V), A.times(V, W));
+    }
+    if (stretch) {
+      const varies = norms(A.times(A.times(W, AA), A.transposed(W))), wanted = norms(BB);
+      W = A.times(A.diagonal([...varies].map((v, j) => (v > 0 ? (wanted[j] / v) ** stretch : 1))), W);
+    }
+    return W;
+  }
+
+  // The map, which follows the rotation, and its constant, which puts means where the back expects them.
+  function map(state) {
+    const S = turned(state), n = S.a.length;
+    if (state.map === "least squares") {
+      const W = leastSquares(S, state), mean = A.times(W, A.matrix(n, 1, S.a)).d;
+      return { W, bias: mean.map((v, j) => (S.b[j] - v) / S.count) };
+    }
+    const bias = new Float64Array(n);
+    if (state.map === "none") return { W: A.eye(n), bias };
+    const gain = state.map === "permutation" ? A.transposed(S.AB) : cosines(S);  // by size, or by shape alone
+    const inputs = state.map === "by hand" ? state.hand : A.assignment(negative(gain));
+    return { W: permutation(S, inputs, state.map !== "permutation"), bias };
+  }
+
+  // ---- what comes out
+
+  // With batch norm re-estimated the digits of the fit pass, too: the back's statistics are theirs.
+  function stitched(state) {
+    const { W, bias } = map(state), M = state.turn ? A.times(W, path(W.r)(state.turn)) : W;
+    const skipped = state.norm === "re-estimated" ? fit : 0, x = skipped ? features(state) : toJudge(state);
+    const moved = linear(x, M, bias), logits = Engine.run(back, moved, { from: cut(state), fit: skipped });
+    const answers = Engine.answers(logits).slice(skipped);
+    const right = answers.filter((answer, i) => answer === labels[fit + i]).length;
+    return { W, M, bias, answers, accuracy: right / judged, moved: Engine.samples(moved, skipped, moved.n) };
+  }
+
+  function procrustes({ AA, AB, BB }) {  // as in the chapter on dissimilarity: features that are not centred
+    const similarity = (cosine) => 1 - Math.sqrt(Math.max(0, 2 - 2 * cosine)) / 2;
+    const active = (P) => [...diagonal(P).entries()].filter(([, v]) => v > 0).map(([i]) => i);
+    const C = cosines({ AA, AB, BB }), one = active(AA), two = active(BB);
+    const size = Math.max(one.length, two.length), cost = A.matrix(size, size);
+    two.forEach((j, y) => one.forEach((i, x) => { cost.d[y * size + x] = -C.d[j * C.c + i]; }));
+    const sum = A.assignment(cost).reduce((total, x, y) => total - cost.d[y * size + x], 0);
+    return {
+      orthogonal: similarity(A.singular(AB).reduce((p, q) => p + q) / Math.sqrt(trace(AA) * trace(BB))),
+      group: similarity(sum / Math.sqrt(one.length * two.length)),
+    };
+  }
+
+  function gram(x) {  // which digits are alike: products over channels and positions, with means taken away
+    const n = x.n, K = A.inner(...Array(2).fill(A.transposed(A.matrix(x.d.length / n, n, x.d))));
+    const means = rowSums(K).map((sum) => sum / n), all = means.reduce((p, q) => p + q) / n;
+    return { ...K, d: K.d.map((value, k) => value - means[Math.floor(k / n)] - means[k % n] + all) };
+  }
+
+  // Of what reaches the back and what the back had while it was trained, on the digits that are judged.
+  function measures(state, { moved }) {
+    const known = once(`judged ${place(state)}`, () => {
+      const x = toJudge({ ...state, front: "itself" });
+      return { ...ofBack(byChannel(x, judged)), L: gram(x) };
+    });
+    const S = sums(byChannel(moved, judged), known), K = gram(moved), { L } = known;
+    const cka = K.d.reduce((sum, v, k) => sum + v * L.d[k], 0) / Math.sqrt(A.squares(K) * A.squares(L));
+    const gap = trace(S.AA) + trace(S.BB) - 2 * trace(S.AB);
+    return { cka, r2: 1 - gap / trace(centred(S).BB), ...procrustes(S) };
+  }
+
+  const grey = (i, position) => {  // of a digit, from 0 to 1
+    return (images.d[position * images.n + i] - digits.shift) / (16 * digits.scale);
+  };
+  const alone = (state) => stitched({ ...state, front: "itself", turn: 0, map: "none", norm: "frozen" });
+  return { stitched, measures, alone, features, hiddenElement, path, grey, untrained, layers: hidden.length,
+    channels: (state) => theirs(state).c, cosines: (state) => cosines(turned(state)) };
+}

@@ -1,0 +1,72 @@
+"""The stitching bench: the front of one network, a map that the reader chooses, the back of another."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from IPython.display import HTML
+
+from intertwine_book.live.digit_networks import DigitNetworks
+from intertwine_book.live.instrument import instrument
+from intertwine_book.live.still import still_bars
+
+_PARTS = ("engine", "linear_algebra", "stitching", "bench")
+_STATE: dict[str, tuple[Any, ...]] = {
+    "front": ("twin", "itself", "moved", "untrained", "noise"),
+    "layer": (1, 2, 3, 4),
+    "before": (True, False),
+    "map": ("none", "by hand", "permutation", "scaled", "least squares"),
+    "norm": ("frozen", "re-estimated"),
+}
+_SLIDERS = ("turn", "stretch", "rank")
+_BARS = ("cka", "orthogonal", "group", "r2")
+
+
+def bench(
+    two: DigitNetworks,
+    *,
+    opens: Mapping[str, Any],
+    shows: Sequence[str],
+    bars: Sequence[str] = (),
+    still: Mapping[str, float],
+    sentence: str,
+    name: str = "bench",
+) -> HTML:
+    """Two trained networks in a page, stitched as the reader asks, with the accuracy of what comes out.
+
+    Example:
+        >>> from intertwine_book.live.digit_networks import digit_networks
+        >>> two = digit_networks(epochs=1)
+        >>> accuracy = two.stitched().evaluate(two.judge)
+        >>> chosen = {"opens": {"map": "none"}, "shows": ["map"], "still": {"no map": accuracy}}
+        >>> "function Stitching" in bench(two, **chosen, sentence="The map decides.").data
+        True
+
+    The reader chooses the front (`front`: the twin, the back's own, that moved by a hidden element of the
+    group of ReLU, an untrained one, or noise that only knows the class), the cut (`layer`, `before`), a
+    rotation of the front (`turn`, 0 to 1), the map (`map`, `stretch`, `rank`) and what batch norm does
+    (`norm`). Accuracies are those of `stitch` on the same digits.
+
+    Args:
+        two: the networks and their digits.
+        opens: the state in which the page opens, as far as it is not: the twin, layer 2, after the ReLU,
+            no rotation, no map, frozen batch norm.
+        shows: the controls that the page asks about, in order; all others are in a fold.
+        bars: measures beside the accuracy that are always seen: cka, orthogonal, group, r2.
+        still: shares that the still picture shows, by their names.
+        sentence: what it shows, for readers without JavaScript.
+        name: the id of the element.
+
+    Raises:
+        ValueError: an unknown control, value or measure.
+    """
+    for key, value in opens.items():
+        if value not in _STATE.get(key, (value,)) or key not in (*_STATE, *_SLIDERS):
+            raise ValueError(f"Expected a state of the bench, was given {key}={value!r}: `bench` lists them.")
+    if unknown := [key for key in shows if key not in (*_STATE, *_SLIDERS)] + [
+        x for x in bars if x not in _BARS
+    ]:
+        raise ValueError(
+            f"Expected controls and measures of the bench, was given {unknown}: `bench` lists them."
+        )
+    data = {"data": two.exported(), "opens": dict(opens), "shows": list(shows), "bars": list(bars)}
+    return instrument(name, _PARTS, data, still_bars(still, digits=1), sentence)

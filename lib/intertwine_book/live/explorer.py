@@ -1,0 +1,100 @@
+"""The symmetry explorer: networks in the colours of their hidden spaces, and the weights of each space."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from IPython.display import HTML
+from torch import nn
+
+from intertwine.weightspace import Graph, GraphEdge, GraphNode
+from intertwine.weightspace.solve.draw import colour, draw
+from intertwine.weightspace.trace.trace import Outputs
+from intertwine_book.live.architectures import PUBLIC, Switches
+from intertwine_book.live.instrument import instrument
+from intertwine_book.live.recorded import NetworkView, recorded
+from intertwine_book.live.views import found, key, written
+
+OPTIONS = {
+    "norms": ("RMS norm", "layer norm"),
+    "their place": ("before", "after"),
+    "positions": ("rotary", "learned"),
+    "perceptron": ("gated", "plain"),
+    "keys and values": ("shared by two", "one a head"),
+    "last layer": ("the embedding", "its own"),
+}
+"""What each of `Switches` is called, where it is on and where it is off."""
+
+
+def packed(views: Mapping[str, NetworkView]) -> dict[str, Any]:
+    """Views in which rows, values and spaces are numbers in lists that all views share.
+
+    Example:
+        >>> one, two = ({"rows": rows, "values": [], "spaces": []} for rows in (["a", "b"], ["b"]))
+        >>> packed({"one": one, "two": two})["views"]["two"]["rows"]
+        [1]
+    """
+    shared: dict[str, dict[str, int]] = {"rows": {}, "values": {}, "spaces": {}}
+    result = {}
+    for name, each in views.items():
+        result[name] = dict(each)
+        for part, known in shared.items():
+            result[name][part] = [known.setdefault(written(one), len(known)) for one in each[part]]
+    lists = {part: [json.loads(text) for text in known] for part, known in shared.items()}
+    return {"views": result, **lists}
+
+
+def explorer(name: str = "explorer", public: Sequence[str] = PUBLIC, *, blocks: bool = True) -> HTML:
+    """An instrument: choose a network, or the parts of a block, and light up the weights of a hidden space.
+
+    Example:
+        >>> "1,198,080" in explorer("one", ["GPT-2"], blocks=False).data
+        True
+
+    Args:
+        name: the id of the element.
+        public: architectures to choose from.
+        blocks: whether a block can be assembled, too; it is then the first that is shown.
+    """
+    known = recorded()
+    views = {each: known[each] for each in known if each in public or (blocks and each.isdigit())}
+    return _page(name, views, key(Switches()) if blocks else public[0], public, blocks=blocks)
+
+
+def explore(network: nn.Module, inputs: Any, *, outputs: Outputs = None, name: str = "explored") -> HTML:
+    """The explorer for a network of one's own, in evaluation mode, and an input for it.
+
+    Example:
+        >>> import torch
+        >>> network = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
+        >>> "hidden units" in explore(network, torch.zeros(1, 3)).data
+        True
+    """
+    return _page(name, {"yours": found(network, inputs, outputs)}, "yours", ["yours"], blocks=False)
+
+
+def _page(
+    name: str, views: Mapping[str, NetworkView], first: str, public: Sequence[str], *, blocks: bool
+) -> HTML:
+    most = max(len(each["spaces"]) for each in views.values())
+    data = packed(views) | {"first": first, "public": [*public]}
+    data["colours"] = [colour(k % 7 + 14 * (k // 7)) for k in range(most)]  # the eighth is unlike the first
+    data["switches"] = [[label, *options] for label, options in OPTIONS.items()] if blocks else []
+    shown = views[first]
+    sentence = (
+        f"Each colour is a hidden space, and the axes of weights that move together have one colour. "
+        f"The group has dimension {shown['dimension']:,}; there are {shown['parameters']:,} parameters."
+    )
+    return instrument(name, ["explorer"], data, still(shown), sentence)
+
+
+def still(shown: NetworkView) -> str:
+    """The rows of a view as `WeightSpace.draw` draws them."""
+    rows = shown["rows"]
+    nodes = [GraphNode("", row["label"], (), tuple(sorted({*row["reads"], *row["writes"]}))) for row in rows]
+    edges = [GraphEdge(start, tuple(ends), tuple(spaces)) for start, ends, spaces in shown["values"]]
+    spaces = {k: (f"{s['role']}: {s['group']}", ", ".join(s["why"])) for k, s in enumerate(shown["spaces"])}
+    drawing = str(draw(Graph(nodes, edges), spaces))
+    wide = re.findall(r'width="(\d+)"', drawing)[0]
+    return drawing.replace("<svg", f'<svg role="img" aria-label="A network" style="max-width: {wide}px"', 1)

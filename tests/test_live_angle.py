@@ -1,0 +1,120 @@
+"""The angle in a headless browser: its shares and accuracies are those of the library."""
+
+import re
+
+import pytest
+import torch
+
+from intertwine_book import data, models, zoo
+from intertwine_book.experiments import sanity_rotations as sanity
+from intertwine_book.live.angle import angle, repaired, turning
+from intertwine_book.live.export import rounded
+
+
+@pytest.fixture(scope="module")
+def parts():
+    digits, test = (data.load("digits", split, device="cpu") for split in ("train", "test"))
+    made = {"width": 4, "norm": False, "in_channels": 1, "activation": "relu"}
+    (trained,) = zoo.get(zoo.Spec("myrtle", digits, zoo.RECIPES["digits"], made), [0], device="cpu")
+    return trained.network, digits[:60], test[:100]
+
+
+@pytest.fixture
+def page(browser, parts):
+    opened = browser.new_page(viewport={"width": 1280, "height": 900})
+    opened.on("pageerror", lambda error: pytest.fail(str(error)))
+    opened.on("request", lambda request: request.url == "about:blank" or pytest.fail(request.url))
+    made = angle(parts[0], "conv2", *parts[1:]).data
+    opened.set_content(f'<!doctype html><html lang="en"><title>A page</title><main>{made}</main>')
+    yield opened
+    opened.close()
+
+
+def said(page):
+    """What stands under the panels: the places, the share of the four inputs, and three numbers."""
+    places, four, network = page.locator(".working figcaption").all_inner_texts()
+    numbers = [float(number) for number in re.findall(r"([\d.]+)\s%", network)]
+    return places.removeprefix("After ReLU the four inputs are at "), re.search(r"\d+", four)[0], numbers
+
+
+def known(parts, basis, degrees):
+    network, fit, judged = parts
+    A = turning(basis, degrees)
+    left, right, bare = repaired(rounded(network).double(), "conv2", A, fit, judged)
+    return [round(left, 1), round(right, 1), round(bare, 1)]
+
+
+def basis_of(page):
+    text = re.search(r'"planes":\{.*?"d":\[(.*?)\]', page.content())[1]
+    numbers = torch.tensor([float(number) for number in text.split(",")], dtype=torch.float64)
+    return numbers.view(8, 8)
+
+
+@pytest.mark.slow
+def test_a_turn_costs_what_the_library_says(page, parts):
+    basis = basis_of(page)
+    places, four, numbers = said(page)
+    assert (places, four) == ("three places.", "25")  # it opens at 45°
+    assert numbers[:3] == known(parts, basis, 45)
+    slider = page.get_by_role("slider")
+    slider.focus()
+    page.keyboard.press("End")
+    page.wait_for_function("document.querySelector('.working output, .said').textContent === '180°'")
+    page.wait_for_timeout(300)
+    assert said(page)[2][:3] == known(parts, basis, 180)
+    assert slider.get_attribute("aria-valuetext") == "180°"
+    slider.hover()  # in its middle
+    page.mouse.down()
+    page.mouse.up()
+    page.wait_for_timeout(300)
+    assert slider.input_value() == "90" and said(page)[2][:3] == known(parts, basis, 90)
+    page.keyboard.press("Home")
+    page.wait_for_timeout(300)
+    places, four, (left, right, bare, alone) = said(page)
+    assert (places, four, left) == ("four places.", "0", 0) and right == bare == alone
+
+
+@pytest.mark.slow
+def test_nothing_is_lost_by_a_stretch_of_the_axes(page):
+    page.get_by_role("radio", name="stretches the axes").check()
+    page.get_by_role("slider").focus()
+    page.keyboard.press("End")
+    page.wait_for_timeout(400)
+    assert page.get_by_role("slider").get_attribute("aria-valuetext") == "factor 4.00"
+    places, four, (left, right, bare, alone) = said(page)
+    assert (places, four, left) == ("four places.", "0", 0) and right == alone and bare < alone
+
+
+def test_the_repair_is_that_of_the_experiments(parts):
+    network, fit, judged = parts
+    small = rounded(network).double()
+    A = turning(
+        torch.linalg.qr(torch.randn(8, 8, generator=torch.Generator().manual_seed(1)).double())[0], 70
+    )
+    left, right, bare = repaired(small, "conv2", A, fit, judged)
+    sets = {"images": fit.images, "test_images": judged.images, "test_labels": judged.labels}
+    row = sanity.best_linear_map(small, "conv2", small.relu2, {"a turn": [A]}, **sets).iloc[0]
+    alone = 100 * (small(judged.images.double()).argmax(1) == judged.labels).double().mean().item()
+    assert left == pytest.approx(100 * row["unexplained"], abs=1e-6)
+    assert alone - right == pytest.approx(row["penalty"]) and bare < right
+
+
+def test_the_still_picture_says_what_the_instrument_opens_with(parts):
+    still = angle(parts[0], "conv2", *parts[1:]).data.partition("<script>")[0]
+    left = re.search(r"In the trained network it leaves ([\d.]+)", still)[1]
+    assert still.count("<circle") == 12 and "It leaves 25\N{NO-BREAK SPACE}% unexplained" in still
+    assert 0 < float(left) < 100
+    with pytest.raises(ValueError, match="is not in list"):
+        angle(models.myrtle(2, norm=False, in_channels=1), "conv9", *parts[1:])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 400])
+def test_it_can_be_used_by_everyone_and_fits_a_telephone(page, width):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page.set_viewport_size({"width": width, "height": 900})
+    page.wait_for_timeout(300)
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    rules = [fault["id"] for fault in found if fault["impact"] in ("serious", "critical")]
+    assert not rules and page.evaluate("document.documentElement.scrollWidth") <= width

@@ -1,0 +1,130 @@
+"""The basis in a headless browser: units select and fit what the library says, at every angle."""
+
+import re
+
+import pytest
+import torch
+
+from intertwine import dissection
+from intertwine.data import Masks
+from intertwine_book import data, models
+from intertwine_book.experiments.interpretability import networks
+from intertwine_book.live.basis import pair_of, turned, turning_basis, two_units
+
+SHARE = 0.1
+
+
+@pytest.fixture(scope="module")
+def parts():
+    """Units of a network that was never trained select something, too."""
+    scenes = data.scenes(40, seed=1, device="cpu")
+    network = models.residual(3)
+    maps = networks.maps(network.eval(), "ReLU", "output", scenes.data.images)
+    return maps, scenes
+
+
+@pytest.fixture
+def page(browser, parts):
+    opened = browser.new_page(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    opened.on("pageerror", lambda error: pytest.fail(str(error)))
+    opened.on("request", lambda request: request.url == "about:blank" or pytest.fail(request.url))
+    opened.set_content(f'<!doctype html><html lang="en"><title>A page</title><main>{made(parts)}</main>')
+    yield opened
+    opened.close()
+
+
+def made(parts):
+    maps, scenes = parts
+    return turning_basis(maps, scenes, images=30, quantile=SHARE).data
+
+
+def known(parts, degrees):
+    """What stands over the rows."""
+    maps, scenes = parts
+    masks = Masks(scenes.masks.codes[:30], scenes.masks.table, scenes.masks.names, scenes.masks.categories)
+    units = two_units(maps[:30], masks, SHARE)
+    pair, _, _ = pair_of(maps[:30], units)
+    found = dissection.dissect(turned(pair, degrees), masks, quantile=SHARE)
+    best = found.iou.max(1)
+    return [
+        f"Unit {unit} selects “{masks.names[k]}”: IoU {iou:.2f}"
+        for unit, k, iou in zip(units, best.indices.tolist(), best.values.tolist(), strict=True)
+    ]
+
+
+def said(page):
+    return page.locator(".working .columns > div:first-child p").all_inner_texts()
+
+
+def until(page, angle):
+    page.wait_for_function(f"document.querySelector('.said').textContent === '{angle}°'")
+    page.wait_for_timeout(200)
+
+
+@pytest.mark.slow
+def test_units_of_a_turned_basis_select_what_the_library_says(page, parts):
+    until(page, 45)
+    assert said(page) == known(parts, 45)
+    slider = page.get_by_role("slider")
+    slider.focus()
+    for key, angle in ("Home", 0), ("End", 90), ("ArrowLeft", 89):
+        page.keyboard.press(key)
+        until(page, angle)
+        assert said(page) == known(parts, angle)
+        assert slider.get_attribute("aria-valuetext") == f"{angle}°"
+    slider.hover()  # in its middle
+    page.mouse.down()
+    page.mouse.up()
+    until(page, 45)
+    assert said(page) == known(parts, 45)
+
+
+@pytest.mark.slow
+def test_it_moves_by_itself_until_the_reader_moves_it(browser, parts):
+    page = browser.new_page(viewport={"width": 400, "height": 900})
+    page.set_content(f"<!doctype html><main>{made(parts)}</main>")
+    page.wait_for_function("parseInt(document.querySelector('.said').textContent) > 3")
+    assert int(page.get_by_role("slider").input_value()) < 45
+    page.get_by_role("slider").focus()
+    page.keyboard.press("End")
+    page.wait_for_timeout(500)
+    assert page.get_by_role("slider").input_value() == "90"
+    page.close()
+
+
+def test_the_still_picture_is_of_the_state_in_which_it_opens(parts):
+    still = made(parts).partition("<script>")[0]
+    for line in known(parts, 45):
+        assert line in still
+    assert still.count("<image") == 8 and "http" not in re.sub(r'xmlns="[^"]+"', "", still)
+
+
+def test_the_units_are_those_whose_concepts_a_turn_loses():
+    draw = torch.Generator().manual_seed(0)
+    planes = torch.rand(40, 3, 8, 8, generator=draw) < 0.2
+    planes[:, 1:] &= ~planes[:, :1]  # apart from the first
+    planes[:, 2] = planes[:, 1]  # a turn of the second and the third unit loses nothing at 45°
+    maps = planes * (1 + torch.rand(40, 3, 8, 8, generator=draw))
+    first, second = two_units(maps, Masks.of(planes), 0.1)
+    assert {first, second} in ({0, 1}, {0, 2})
+    assert sorted(two_units(maps[:, 1:], Masks.of(planes), 0.1)) == [0, 1]  # one concept for both
+
+
+def test_scenes_of_many_kinds_of_pixels_are_refused(parts):
+    maps = torch.rand(2, 3, 4, 4)
+    masks = Masks.of(torch.eye(5).bool()[torch.arange(64).view(1, 8, 8) % 5].permute(0, 3, 1, 2))
+    scenes = parts[1]._replace(masks=Masks(masks.codes, masks.table, masks.names, masks.categories))
+    with pytest.raises(ValueError, match="Expected 4 kinds of pixels"):
+        turning_basis(maps[:1], scenes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 400])
+def test_it_can_be_used_by_everyone_and_fits_a_telephone(page, width):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page.set_viewport_size({"width": width, "height": 900})
+    page.wait_for_timeout(300)
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    rules = [fault["id"] for fault in found if fault["impact"] in ("serious", "critical")]
+    assert not rules and page.evaluate("document.documentElement.scrollWidth") <= width

@@ -1,0 +1,295 @@
+"""The symmetry explorer: its record, the graph as people read it, and the page in a headless browser."""
+
+import copy
+import re
+from importlib.util import find_spec
+from itertools import product
+
+import pytest
+import torch
+from torch import nn
+
+from intertwine.weightspace import export, find_symmetries
+from intertwine.weightspace.solve.draw import in_symbols
+from intertwine_book.live.architectures import LANGUAGE, PLACES, PUBLIC, SwitchedBlock, Switches
+from intertwine_book.live.explorer import OPTIONS, explore, explorer, packed
+from intertwine_book.live.folded import folded, ranges, together
+from intertwine_book.live.recorded import recorded
+from intertwine_book.live.views import key, of_block, of_public, view, written
+
+RECORDED = recorded()
+BLOCKS = [Switches(*on) for on in product((True, False), repeat=6)]
+MODERN, CLASSIC = Switches(), Switches(False, False, False, False, False, True)
+
+
+# --- the record ---
+
+
+def test_all_blocks_and_public_architectures_are_on_record():
+    assert {*RECORDED} == {*map(key, BLOCKS), *PUBLIC}
+
+
+@pytest.mark.parametrize("switches", [MODERN, CLASSIC, MODERN._replace(before=False)], ids=key)
+def test_a_block_on_record_is_what_find_symmetries_says_today(switches):
+    assert written(of_block(switches)) == written(RECORDED[key(switches)])
+    torch.manual_seed(1)  # the group is one of the architecture
+    space = find_symmetries(SwitchedBlock(switches).eval(), torch.arange(PLACES)[None] + 3)
+    shown = RECORDED[key(switches)]["spaces"]
+    assert [in_symbols(each.group) for each in space.spaces] == [each["group"] for each in shown]
+
+
+@pytest.mark.slow
+def test_every_block_on_record_is_what_find_symmetries_says_today():
+    for switches in BLOCKS:
+        assert written(of_block(switches)) == written(RECORDED[key(switches)]), switches
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_public_architecture_on_record_is_what_find_symmetries_says_today(name):
+    package = "transformers" if name in LANGUAGE else "torchvision"
+    if name != "LSTM" and find_spec(package) is None:
+        pytest.skip(f"{name} is a network of {package}, which is not installed")
+    found, known = of_public(name), RECORDED[name]
+    for part in ("parameters", "dimension", "spaces", "stays"):
+        assert written(found[part]) == written(known[part]), part
+
+
+@pytest.mark.parametrize("name", [key(MODERN), *PUBLIC])
+def test_dimensions_add_up_and_every_number_names_a_space_or_a_row(name):
+    shown = RECORDED[name]
+    rows, spaces = shown["rows"], shown["spaces"]
+    assert sum(space["dimension"] for space in spaces) == shown["dimension"]
+    for start, ends, on in shown["values"]:
+        assert start < min(ends) and max(ends) < len(rows) and {*on} <= {*range(len(spaces))}
+    for k, space in enumerate(spaces):
+        assert any(k in row["writes"] + row["reads"] for row in rows) and space["why"]
+        for _, shape, axis, part in space["writers"] + space["readers"]:
+            assert shape[axis] % space["units"] == 0 or part
+
+
+def test_what_is_packed_is_unpacked_to_the_same():
+    packs = packed(RECORDED)
+    for name, found in packs["views"].items():
+        for part in ("rows", "values", "spaces"):
+            assert [packs[part][k] for k in found[part]] == RECORDED[name][part]
+
+
+# --- the graph as people read it ---
+
+
+def encoder(layers, **options):
+    layer = nn.TransformerEncoderLayer(8, 2, 16, **options)
+    parts = [nn.Linear(3, 8), *(copy.deepcopy(layer) for _ in range(layers)), nn.Linear(8, 2)]
+    return export(find_symmetries(nn.Sequential(*parts).eval(), torch.zeros(4, 1, 3)))
+
+
+def test_blocks_from_three_on_are_drawn_once_whatever_their_number():
+    three, five = (folded(encoder(layers, norm_first=True)) for layers in (3, 5))
+    assert (three.fold.times, five.fold.times) == (3, 5)
+    assert [node.functions for node in three.nodes] == [node.functions for node in five.nodes]
+    assert [edge[:2] for edge in three.edges] == [edge[:2] for edge in five.edges]
+    two = folded(encoder(2, norm_first=True))
+    assert two.fold is None and len(two.nodes) == len(three.nodes) + three.fold.period
+
+
+@pytest.mark.parametrize("layers", [2, 4])
+def test_a_view_of_a_network_with_blocks_has_its_whole_dimension_and_all_of_its_weights(layers):
+    found = encoder(layers, norm_first=True)
+    shown = view(found, 1)
+    assert sum(space["dimension"] for space in shown["spaces"]) == found["dimension"]
+    assert sum(space["times"] for space in shown["spaces"]) == len(found["spaces"])
+    for side in ("writers", "readers"):
+        names = {f"{row['module']}.{row['parameter']}" for space in found["spaces"] for row in space[side]}
+        listed = {name for space in shown["spaces"] for name, *_ in space[side]}
+        assert len(listed) == len([*together(sorted(names))])
+
+
+class Branch(nn.Module):
+    """An activation beside a shortcut, and one that follows a layer."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = nn.Linear(3, 4), nn.Linear(4, 4), nn.Linear(4, 2)
+
+    def forward(self, x):
+        x = self.a(x).view(-1, 2, 2).flatten(1)
+        return self.c(x + self.b(x.relu()).tanh())
+
+
+def test_an_activation_is_drawn_with_its_layer_unless_another_reads_the_layer_too():
+    rows = folded(export(find_symmetries(Branch().eval(), torch.zeros(1, 3))))
+    functions = [node.functions for node in rows.nodes]
+    assert functions == [("input",), ("linear",), ("relu",), ("linear", "tanh"), ("add",), ("linear",)]
+    assert [edge.ends for edge in rows.edges if edge.start == 1] == [(2, 4)]
+
+
+def test_numbers_and_names_are_told_together():
+    assert ranges([3, 1, 2, 7, 9, 8, 5]) == "1–3, 5, 7–9"
+    names = dict(together(["a.0.w", "a.1.w", "b_2.w", "c"]))
+    assert names == {"a.{0, 1}.w": ["a.0.w", "a.1.w"], "b_2.w": ["b_2.w"], "c": ["c"]}
+
+
+# --- the page ---
+
+PAGE = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><title>explorer</title><main><h1>1c</h1>{}</main>'
+)
+CHAPTER = PAGE.format(explorer().data)
+
+
+@pytest.fixture(params=[1280, 400])
+def page(browser, request):
+    opened = browser.new_page(viewport={"width": request.param, "height": 900}, has_touch=True)
+    opened.on("pageerror", lambda error: pytest.fail(str(error)))
+    opened.on("request", lambda asked: pytest.fail(asked.url))
+    opened.set_content(CHAPTER)
+    yield opened
+    opened.close()
+
+
+def text_of(page, place):
+    return page.locator(place).inner_text()
+
+
+def assert_shows(page, shown):
+    assert text_of(page, ".total").startswith(f"The group has dimension {shown['dimension']:,}")
+    assert f"{shown['parameters']:,} parameters" in text_of(page, ".total")
+    items = page.locator(".spaces label").all_inner_texts()
+    stays = ["what does not move"] * bool(shown["stays"])
+    assert len(items) == 1 + len(shown["spaces"]) + len(stays)
+    for item, space in zip(items[1:], shown["spaces"], strict=False):
+        for text in (space["role"], space["group"], f"{space['dimension']:,}"):
+            assert text in item
+    assert (
+        page.locator(".graph svg")
+        .get_attribute("aria-label")
+        .startswith(f"A network of {len(shown['rows'])}")
+    )
+
+
+def test_each_switch_gives_the_group_that_find_symmetries_gives(page):
+    assert_shows(page, of_block(MODERN))
+    radio = page.locator(".switches fieldset")
+    state = MODERN
+    for k, (name, options) in enumerate(OPTIONS.items()):
+        before = RECORDED[key(state)]["dimension"]
+        state = state._replace(**{Switches._fields[k]: not state[k]})
+        option = radio.nth(k).get_by_text(options[not state[k]], exact=True)
+        if k % 2:  # by keyboard
+            radio.nth(k).locator("input:checked").focus()
+            page.keyboard.press("ArrowRight" if not state[k] else "ArrowLeft")
+        else:
+            option.click(force=True)
+        shown = RECORDED[key(state)]
+        assert_shows(page, shown)
+        change = shown["dimension"] - before
+        sign = "+" if change > 0 else "−" if change else "±"
+        assert f"({sign}{abs(change):,} by this switch)" in text_of(page, ".total"), name
+    assert_shows(page, of_block(state))
+
+
+def lit(page):
+    """For each row, value and band whether it is lit."""
+    script = "all => all.map(one => one.getAttribute('opacity') === '1')"
+    return page.locator(".graph svg > g").evaluate_all(script)
+
+
+def test_a_space_is_chosen_by_keys_and_its_weights_light_up_with_the_reason(page):
+    shown = RECORDED[key(MODERN)]
+    assert all(lit(page))
+    page.locator(".spaces input").first.focus()
+    for space in shown["spaces"]:
+        page.keyboard.press("ArrowDown")
+        told = text_of(page, ".told").replace("\n", " ")
+        assert f"Why: {', '.join(space['why'])}." in told and f"dimension {space['dimension']:,}" in told
+        weights = space["writers"] + space["readers"]
+        for name, shape, *_ in weights:
+            assert f"{name} {' × '.join(map(str, shape))}" in told
+        bold = page.locator(".told strong").all_inner_texts()
+        assert bold == [str(shape[axis]) for _, shape, axis, _ in weights]
+        assert any(lit(page)) and not all(lit(page))
+    page.keyboard.press("ArrowDown")  # the block has nothing that stays: round to all of them
+    assert all(lit(page))
+
+
+def test_a_band_of_a_weight_is_pointed_at_and_chosen(page):
+    label = "o"
+    row = next(k for k, each in enumerate(RECORDED[key(MODERN)]["rows"]) if each["label"] == label)
+    (stream,) = RECORDED[key(MODERN)]["rows"][row]["writes"]
+    box = page.locator(".graph svg g", has_text=re.compile(rf"^{label}{label}$")).first  # title and text
+    box.scroll_into_view_if_needed()
+    place = box.bounding_box()
+    x, y = place["x"] + place["width"] / 2, place["y"] + place["height"] - 2
+    page.mouse.move(x, y)
+    said = f"residual stream: {RECORDED[key(MODERN)]['spaces'][stream]['group']} moves"
+    assert text_of(page, ".told").startswith(said)
+    page.mouse.move(2, 2)
+    assert text_of(page, ".told").startswith("Each colour is a hidden space")
+    page.mouse.click(x, y)
+    page.mouse.move(2, 2)
+    assert text_of(page, ".told").startswith(said)
+    assert page.locator(".spaces input").nth(1 + stream).is_checked()
+    each = RECORDED[key(MODERN)]["rows"][row]
+    chosen = set()
+    for _ in range(len({*each["reads"], *each["writes"]})):  # the box goes through all of its spaces
+        page.mouse.click(x, y - 12)
+        chosen.add(page.locator(".spaces input").evaluate_all("all => all.findIndex(one => one.checked)") - 1)
+    assert chosen == {*each["reads"], *each["writes"]}
+
+
+def test_public_networks_are_chosen_and_a_block_comes_back_as_it_was_left(page):
+    page.get_by_text("the embedding", exact=True).click(force=True)
+    for name in PUBLIC:
+        page.get_by_text(name, exact=True).click(force=True)
+        assert_shows(page, RECORDED[name])
+        assert not page.locator(".switches").is_visible()
+    page.get_by_text("a block of yours").click(force=True)
+    assert_shows(page, RECORDED[key(MODERN._replace(tied=True))])
+
+
+def test_the_space_of_a_role_stays_chosen_from_network_to_network(page):
+    page.locator(".spaces label", has_text="residual stream").first.click(force=True)
+    page.get_by_text("ViT-B/16", exact=True).click(force=True)
+    assert "O(768), Q1 = ±1 moves 768 units" in text_of(page, ".told")
+    page.wait_for_function("document.querySelector('[aria-live]').textContent.includes('O(768)')")
+
+
+def test_nothing_is_wider_than_the_window_and_letters_have_twelve_pixels(page):
+    for name in ("ViT-B/16", "ResNet-18", "MobileNetV3", "BERT"):
+        page.get_by_text(name, exact=True).click(force=True)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        drawn = page.locator(".graph svg")
+        scale = drawn.bounding_box()["width"] / float(drawn.get_attribute("width"))
+        assert 13 * scale >= 11.9, name
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(browser, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra 'browser'")
+    opened = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
+    opened.set_content(CHAPTER)
+    violations = axe.Axe().run(opened, options={"resultTypes": ["violations"]}).response["violations"]
+    opened.close()
+    assert [fault["id"] for fault in violations] == []
+
+
+def test_without_javascript_the_first_network_is_a_picture():
+    still = CHAPTER.partition('<div class="still">')[2].partition("</div>")[0]
+    shown = RECORDED[key(MODERN)]
+    for space in shown["spaces"]:
+        assert f"{space['role']}: {space['group']}" in still
+    assert still.count('id="node-') == len(shown["rows"]) and f"dimension {shown['dimension']:,}" in still
+
+
+def test_a_network_of_one_s_own_is_explored(browser):
+    network = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
+    opened = browser.new_page()
+    opened.set_content(PAGE.format(explore(network, torch.zeros(1, 3)).data))
+    assert text_of(opened, ".total") == "The group has dimension 4; the network has 26 parameters."
+    opened.close()
+
+
+def test_the_page_is_light():
+    assert len(CHAPTER.encode()) < 160_000
+    assert len(explorer("home", ["GPT-2"], blocks=False).data.encode()) < 40_000
