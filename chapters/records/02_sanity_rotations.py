@@ -52,7 +52,7 @@ from myst_nb import glue
 from intertwine import devices
 from intertwine.training import MultiStep
 from intertwine_book import data, zoo
-from intertwine_book.claim import Told, word
+from intertwine_book.claim import Told
 from intertwine_book.experiments import sanity_rotations as sanity
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import mean_curves
@@ -920,7 +920,7 @@ for id, statement in SUMMARY.items():
         if found.decisive
         else "a calculation"
     )
-    row = {"statement": statement, "printed": made.printed, "ours": numbers, "verdict": word(found)}
+    row = {"statement": statement, "printed": made.printed, "ours": numbers, "verdict": found.said}
     rows.append(
         row | {"scale": setting if made.id != "godfrey-figure-4-baseline" else "16 epochs instead of 50"}
     )
