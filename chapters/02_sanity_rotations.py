@@ -357,7 +357,7 @@ readable(shown, headings, digits=1, title="Points lost after finetuning")
 # matrices.
 # The two printed values differ by less than one can read off.
 #
-# The group loses here, too, although least squares repairs it in full: finetuning stopped too early.
+# The group loses here, too, although least squares repairs it in full: two epochs are too few.
 # The control, which was measured at the third convolution, loses nearly nothing on average, so two epochs as such
 # change little.
 #
@@ -402,10 +402,10 @@ mean_curves(
 # %% [markdown]
 # On CIFAR-10 one element of the group has lost {fact}`02_sanity_rotations.budget_group_first:.0f` points after two
 # epochs, and next to nothing after {fact}`02_sanity_rotations.budget_last:.0f`.
-# One orthogonal matrix still loses {fact}`02_sanity_rotations.budget_turned_last:.0f`.
-# The paper shows about 8 after 50; we do not know why its loss is larger.
+# One orthogonal matrix still loses {fact}`02_sanity_rotations.budget_turned_last:.0f`, fewer than the paper shows after
+# many more epochs; we do not know why.
 # The control ends a point above the network that was never finetuned, so a part of each repair is ordinary training.
-# On digits nearly no difference between the group and orthogonal matrices is left after 32 epochs.
+# On digits, followed for longer, nearly no difference between the group and orthogonal matrices is left.
 #
 # *A finetuned penalty depends on the number of epochs; least squares needs none.*
 # {doc}`records/02_sanity_rotations` has every layer, network, budget and verdict, and what differs from the paper.

@@ -73,9 +73,9 @@ told = Told(record, "02_sanity_rotations", scale)
 # ## Settings, networks, matrices
 #
 # A setting names data, networks and their training; its values are columns of the tables below.
-# `WIDE` are three networks of the paper's width, which are kept with the book.
-# `OTHER` is another network of this width, `NARROW` one of width 16, `SMALL` one on handwritten digits; these three
-# are not kept, so nobody can compute their rows again.
+# `WIDE` are networks of the paper's width, of which the three with ReLU are kept with the book.
+# `OTHER` are two more of this width, by another recipe; `NARROW` have width 16; `SMALL` is one on handwritten digits.
+# Those are not kept, so nobody can compute their rows again.
 
 # %% tags=["hide-input"]
 tiny, large = scale == "smoke", scale == "paper"
@@ -926,7 +926,7 @@ for id, statement in SUMMARY.items():
     )
 rows.append(
     {
-        "statement": "After least squares the group loses nothing, orthogonal matrices (layers 0, 2, 5):",
+        "statement": "After least squares the group loses nothing; orthogonal matrices at layers 0 · 2 · 5, in points:",
         "printed": "not measured",
         "ours": " · ".join(f"{points:.1f}" for points in lost.loc[TURNED]),
         "scale": "three networks of width 64",
