@@ -926,7 +926,7 @@ for id, statement in SUMMARY.items():
     )
 rows.append(
     {
-        "statement": "After least squares the group loses nothing; orthogonal matrices at layers 0 · 2 · 5, in points:",
+        "statement": "After least squares the group loses nothing; orthogonal matrices at layers 0 · 2 · 5:",
         "printed": "not measured",
         "ours": " · ".join(f"{points:.1f}" for points in lost.loc[TURNED]),
         "scale": "three networks of width 64",
