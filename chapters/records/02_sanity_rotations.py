@@ -37,7 +37,7 @@ from typing import Literal
 scale: Literal["smoke", "quick", "desk", "paper"] = "quick"  # quick reads rows, desk computes missing ones
 own: str = ""  # a folder for rows of your own code
 more_networks: int = 0  # with ReLU and of the paper's width, beyond those on record
-more_matrices: int = 0  # of each kind in a single network, beyond those on record
+more_matrices: int = 0  # of each kind, finetuned in a single network, beyond those on record
 device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
 
 # %% tags=["hide-input"]
@@ -554,7 +554,7 @@ plan = tuned_in(WIDE, NETWORKS + more_networks, LAYERS, (GROUP, TURNED), None)
 plan += tuned_in(WIDE, NETWORKS + more_networks, [THIRD], (CONTROL,), None)
 plan += tuned_in(OTHER, 1, LAYERS, (CONTROL, GROUP, TURNED), FIVE + more_matrices)
 plan += tuned_in(NARROW, 1, LAYERS, (CONTROL, GROUP, TURNED), TEN + more_matrices)
-for budget in BUDGETS:  # the network of the budgets was trained once more, on another number of threads
+for budget in BUDGETS:  # in a network of the same recipe and seed that was trained once more
     changes = {"finetuning_epochs": budget, "training": 2}
     plan += tuned_in(OTHER, 1, [THIRD], (CONTROL, GROUP, TURNED), 1, **changes)
 
@@ -564,7 +564,7 @@ for budget in BUDGETS:  # the network of the budgets was trained once more, on a
 def finetuned(
     dataset, network, layer, group, trial, training, finetuning_epochs, batch_size, train_images, **how
 ):
-    del training  # a network that is trained twice, on other numbers of threads, is two networks
+    del training  # two networks of one recipe and seed, trained in different runs, are not the same
     net, seed = network_of(dataset, number=network, **how), 1000 * how["seed"] + trial
     train, test = images_of(dataset, "train")[:train_images], images_of(dataset, "test")
     record.uses(net, test)
@@ -684,7 +684,7 @@ left = (
 )  # what finetuning repairs and least squares does not
 # fmt: off
 check_all({
-    "On average the control stays within 0.15 points, at width 64 at layer 5 alone, at 16 at each layer.":
+    "The control stays within 0.15 points on average, at layer 5 of width 64 and at each layer of 16.":
         control.groupby(["width", "layer"])["penalty"].mean().abs() < 0.15,
     "In each trial the control stays within 0.45 points.": control["penalty"].abs() < 0.45,
     "In three networks orthogonal matrices lose 2 points more than the group at layers 2 and 5.":
