@@ -200,7 +200,10 @@ def check_all(sentences):
 
 def by_layer(conditions, title):
     """Mean penalties by condition, kind of matrix and layer."""
-    table = pd.concat({name: cost(rows) for name, rows in conditions.items()}, names=["condition"])
+    order = ["identity", *sanity.TRANSFORMS]
+    tables = {name: cost(rows) for name, rows in conditions.items()}
+    tables = {name: each.reindex([*filter(each.index.__contains__, order)]) for name, each in tables.items()}
+    table = pd.concat(tables, names=["condition"])
     shown = table.reset_index().replace({"group": {"identity": "control"}})
     shown["condition"] = shown["condition"].mask(shown["condition"].duplicated(), "")
     headings = {"condition": "", "group": "matrix"} | {k: f"layer {k}" for k in table}
