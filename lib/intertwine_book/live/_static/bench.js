@@ -10,7 +10,7 @@ function bench(root, { data, opens, shows, bars }) {
 
   const MEASURES = {
     accuracy: "accuracy",
-    cka: "CKA",
+    cka: "CKA of digits",
     orthogonal: "Procrustes, orthogonal",
     group: "Procrustes, ReLU's group",
     r2: "R² of positions",
@@ -47,7 +47,7 @@ function bench(root, { data, opens, shows, bars }) {
   const rest = Object.keys(MEASURES).filter((name) => name !== "accuracy" && !bars.includes(name));
   rest.forEach((name) => measure(element(all, "div", { class: "measures" }), name));
   const what = "CKA: which digits are alike, the biased estimate. Procrustes and R²: positions are samples.";
-  element(bars.length ? headline : all, "p", { class: "note" }, what);
+  element(all, "p", { class: "note" }, what);
   all.addEventListener("toggle", ask);
   const hand = ["row", "from"];  // their place is beside the map's
   const place = (name) => (shows.includes(hand.includes(name) ? "map" : name) ? asked : more);
