@@ -14,15 +14,12 @@ from intertwine_book.build.render import needs
 from intertwine_book.figures.chapter_map import arrows, chapter_map, chapter_tree
 from intertwine_book.figures.dissimilarity import CKA, TRAINED, UNTRAINED
 from intertwine_book.record import on_record
-from intertwine_book.results import recorded
 from intertwine_book.stories import (
     any_network,
     dissimilarity,
     genni,
-    inserted,
     learned,
     matching,
-    sanity_rotations,
     shallow_relu,
     similarity_and_function,
     widths,
@@ -112,13 +109,6 @@ def test_a_permutation_of_channels_does_nearly_as_much_as_a_rotation_on_average(
     assert found["rotated"] < found["permuted"] < 15 < found["unrotated"] / 5
 
 
-def test_after_two_epochs_an_element_of_the_group_has_lost_points_that_the_linear_repair_restores_in_full():
-    tuned, exact = (inserted.mean(name).loc[inserted.GROUP] for name in ("finetuned", "best_linear_map"))
-    assert len(tuned) == 3 and tuned.min() > 2 and (exact == 0).all()
-    told = sanity_rotations.facts()
-    assert (tuned.min(), tuned.max()) == (told["tuned-group-low"], told["tuned-group-high"])
-
-
 def test_half_of_the_gap_between_the_best_fit_and_the_best_stitch_is_lost_size():
     found = matching.facts()
     share = (found["restored"] - found["direct"]) / (found["task"] - found["direct"])
@@ -126,9 +116,8 @@ def test_half_of_the_gap_between_the_best_fit_and_the_best_stitch_is_lost_size()
 
 
 def test_networks_of_the_first_card_have_no_batch_norm():
-    made = recorded("02_sanity_rotations", "best_linear_map")["desk"][1]["parameters"]
-    chapter = (BOOK.root / "chapters/02_sanity_rotations.py").read_text()
-    assert made["width"] == 64 and 'shape = {"width": width, "norm": False' in chapter
+    record = (BOOK.root / "chapters/records/02_sanity_rotations.py").read_text()
+    assert 'shape = {"width": width, "norm": False' in record
 
 
 def test_weight_decay_makes_small_the_neurons_that_never_fire():

@@ -15,7 +15,6 @@ from intertwine_book.told import read_told
 ROOT = Path(__file__).parents[1]
 PAPER = yaml.safe_load((ROOT / "chapters/profiles/paper.yml").read_text())
 STORIES = {
-    "sanity_rotations": "02_sanity_rotations",
     "matching": "03b_matching",
     "dissimilarity": "04_dissimilarity",
     "similarity_and_function": "04b_similarity_and_function",
@@ -63,8 +62,10 @@ def narrow() -> set[tuple[str, str]]:
         after = {name: story.facts() for name, story in stories.items()}
     pairs = [(story, name) for story, facts in before.items() for name in facts]
     moved = {(story, name) for story, name in pairs if before[story][name] != after[story][name]}
-    _, told = read_told(ROOT / "data/results/03_stitching/told.json")  # its names say so
-    return moved | {("03_stitching", name) for name in told if re.search("narrow|half|_(16|32)$", name)}
+    for record in ("02_sanity_rotations", "03_stitching"):  # their names say so
+        _, told = read_told(ROOT / f"data/results/{record}/told.json")
+        moved |= {(record, name) for name in told if re.search("narrow|half|digits|_(16|32)$", name)}
+    return moved
 
 
 def passages(page: str) -> list[str]:

@@ -3,10 +3,8 @@
 import copy
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
-import pandas as pd
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -16,12 +14,9 @@ from intertwine.alignment import Statistics, least_squares
 from intertwine.chains import is_chain, subchain
 from intertwine.data import Dataset
 from intertwine.features import channel_axis
-from intertwine.training import MultiStep, Recipe, evaluate, train
+from intertwine.training import Recipe, evaluate, train
 from intertwine.weightspace import find_symmetries, transform_outputs
-from intertwine_book import data, zoo
 from intertwine_book.experiments.rows import Row, tabled
-from intertwine_book.stories.inserted import PAPER_LAYERS
-from intertwine_book.zoo import RECIPES, Spec
 
 TRANSFORMS: dict[str, Callable[[int], groups.MatrixGroup]] = {
     "permutations": groups.Permutations,
@@ -146,28 +141,6 @@ def repair(
     ]
     base = evaluate(network, test.images, test.labels)
     return [{"epoch": k, "penalty": 100 * (base - value)} for k, value in enumerate(history, 1)]
-
-
-STEADY = replace(RECIPES["digits"], optimizer="adam", lr=1e-3, schedule=MultiStep())
-"""Finetuning at a constant learning rate, which `repair` follows on handwritten digits."""
-
-
-def on_digits(
-    seed: int, epochs: int, device: str | torch.device
-) -> tuple[nn.Module, tuple[Dataset, Dataset]]:
-    """A Myrtle CNN of width 8 without batch norm, and the digits that it was trained and judged on."""
-    parts = data.load("digits", "train", device=device), data.load("digits", "test", device=device)
-    recipe = replace(RECIPES["digits"], epochs=epochs, optimizer="adam", lr=3e-3)
-    spec = Spec("myrtle", parts[0], recipe, {"width": 8, "norm": False, "in_channels": 1})
-    return zoo.get(spec, [seed], device=device)[0].network, parts
-
-
-def figure_4(finetuned: pd.DataFrame) -> pd.DataFrame:
-    """The two penalties of figure 4 by the paper's layers, from penalties by network and convolution."""
-    columns = {"positive scalings": "relu_penalty", "orthogonal": "orthogonal_penalty"}
-    wide = finetuned.pivot(index=["layer", "number"], columns="group", values="penalty")
-    table = wide.rename(columns=columns)[[*columns.values()]].reset_index()
-    return table.assign(layer=table["layer"].map(PAPER_LAYERS))
 
 
 def _inserted(network: nn.Sequential, layer: str, A: Float[Tensor, "n n"], train_set: Dataset) -> nn.Module:

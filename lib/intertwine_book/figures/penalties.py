@@ -1,11 +1,14 @@
-"""Sanity rotations drawn: where the matrices stand, and the colours of their groups."""
+"""Sanity rotations drawn: where the matrices stand, what they cost, and the colours of their groups."""
 
+from collections.abc import Sequence
 from typing import Any
 
+import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from intertwine_book.figures.schematics import MAP, NETWORKS, arrow, box, canvas
-from intertwine_book.figures.style import COLOURS, GROUP_COLOURS
+from intertwine_book.figures.style import COLOURS, GROUP_COLOURS, new_figure
 
 INSERTED_COLOURS = {
     "control": COLOURS["grey"],
@@ -46,3 +49,40 @@ def insertion_diagram() -> Figure:
     axis.text(2.7, 0.35, "frozen", color=blue, **small)
     axis.text(8.5, 0.35, "finetuned", color=orange, **small)
     return figure
+
+
+def bars(rows: pd.DataFrame, kinds: Sequence[str]) -> Figure:
+    """`draw_bars` in a figure of its own."""
+    figure, axis = new_figure(height=3.2)
+    draw_bars(axis, rows, kinds)
+    return figure
+
+
+def draw_bars(axis: Axes, rows: pd.DataFrame, kinds: Sequence[str]) -> None:
+    """Mean penalties of some kinds of matrices by convolution, in the widest networks and in narrower ones.
+
+    Args:
+        axis: where to draw.
+        rows: a matrix each, with columns group, layer, width, network and penalty. Dots are the widest
+            networks; narrow bars in grey are the others.
+        kinds: values of the column group.
+    """
+    width = rows["width"].max()
+    single = rows[rows["width"] == width].pivot_table("penalty", ["group", "layer"], "network")
+    narrow = rows[rows["width"] < width].pivot_table("penalty", "group", "layer")
+    layers, step = sorted(rows["layer"].unique()), 0.88 / len(kinds)
+    for k, group in enumerate(kinds):
+        at = [place + step * (k - (len(kinds) - 1) / 2) for place in range(len(layers))]
+        each = single.loc[group]
+        axis.bar(at, each.mean(axis=1), 0.6 * step, color=INSERTED_COLOURS[group], label=group)
+        axis.plot(at, each, ".", color=COLOURS["ink"], markersize=3)
+        grey = f"width {rows['width'].min()}" if group == "orthogonal" else None  # once in the legend
+        right = [x + 0.4 * step for x in at]
+        axis.bar(right, narrow.loc[group], 0.2 * step, color=COLOURS["grey"], alpha=0.5, label=grey)
+        for x, (mean, top) in zip(at, each.agg(["mean", "max"], axis=1).to_numpy(), strict=True):
+            text = f"{mean:.1f}" if top else "0"
+            axis.text(x, top + 0.7, text, ha="center", fontsize="small")
+    axis.set_xticks(range(len(layers)), [f"{word} conv." for word in ("first", "second", "third")])
+    axis.set(ylabel="accuracy lost, points")
+    axis.grid(axis="x", visible=False)
+    axis.legend(loc="upper left")

@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from intertwine_book.figures.penalties import draw_bars
 from intertwine_book.figures.style import COLOURS, new_figure
 from intertwine_book.record import kept_folder, on_record
 from intertwine_book.results import interval
@@ -15,7 +16,6 @@ from intertwine_book.stories import (
     genni,
     interpretability,
     matching,
-    sanity_rotations,
     shallow_relu,
     similarity_and_function,
     weight_space,
@@ -61,7 +61,8 @@ def _least_squares() -> pd.DataFrame:
 
 def rotation(axis: Axes) -> None:
     """Orthogonal matrices before a ReLU cost accuracy, its own group none, by layer."""
-    sanity_rotations.bars(axis, ("positive scalings", "signed permutations", "orthogonal"))
+    rows = of(on_record("02_sanity_rotations", "linear_maps"), activation="relu")
+    draw_bars(axis, rows, ("positive scalings", "signed permutations", "orthogonal"))
 
 
 def shortcut(axis: Axes) -> None:
