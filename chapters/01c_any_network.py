@@ -29,7 +29,7 @@
 #
 # You have loaded a network that somebody else wrote.
 # *Which changes of its weights leave its function alone?*
-# One run of the network tells: {numref}`fig-explorer` shows them for public networks,
+# One run of the network finds them: {numref}`fig-explorer` shows them for public networks,
 # and for a block that you assemble.
 # *Which switches take the rotations of the residual stream away?*
 

@@ -34,6 +34,7 @@
 # on CIFAR-10 it loses {fact}`03_stitching.equal_group_low:.0f` to {fact}`03_stitching.equal_group_high:.0f` points of
 # accuracy, on average over pairs.
 # An arbitrary permutation loses {fact}`03_stitching.arbitrary_low:.0f` to {fact}`03_stitching.arbitrary_high:.0f`.
+# Maps are trained by the task, and batch norm is re-estimated.
 
 # %% tags=["hide-input"] figure="fig-penalties"
 import pandas as pd
@@ -104,8 +105,8 @@ dots(
 #
 # {numref}`fig-bench-maps` joins two small networks for handwritten digits, so far without a map.
 # *How much does each map bring back?*
-# Then take *the second, moved* as the front: its channels are in another order and in other units,
-# and you are not told which.
+# Then choose the front *the second, moved*: the second network with its channels reordered and rescaled, in a way
+# that you are not told.
 # *Which maps undo that, and can you find one by hand?*
 
 # %% tags=["hide-input"] figure="fig-bench-maps"
@@ -121,9 +122,9 @@ which_map()
 #   and buttons for the map and for the front.
 # ---
 # Without a map the back misreads most digits, though it knows nearly all from its own front (the line).
-# A permutation with scalings brings back a part between these two networks,
+# A permutation with scalings brings back most of it between these two networks,
 # and everything if the front differs by a symmetry.
-# The cut is after the second ReLU; maps are fitted to 200 other digits.
+# The cut is after the second ReLU; maps are fitted to 200 other digits, and batch norm is re-estimated on them.
 # :::
 
 # %% [markdown]
@@ -285,8 +286,8 @@ drawings.map_pictures({k: each.weight.flatten(1) for k, each in maps.items()})
 # The theorem says that the group suffices.
 # The paper also calls it the *smallest* class of stitches.
 # That needs a back that is injective and activations that span the space.
-# The back of a classifier with fewer classes than channels never is injective, so the statement says nothing of the
-# networks on this page.
+# The back of a classifier with fewer classes than values in its feature map never is injective, so the statement says
+# nothing of the networks on this page.
 # If the next batch norm is re-estimated, the overall scale of $\psi$ is irrelevant, and a smaller class does
 # ({ref}`ex-smallest`).
 #
@@ -340,7 +341,7 @@ drawings.matched_channels(test.images[0, 0], *seen, best)
 #
 # **By a loss.**
 # Similar activations need not be what the back uses.
-# The loss of the stitched network tells, but permutations are discrete.
+# The loss of the stitched network measures what the back uses, but a permutation has no gradient.
 # Relax them to *doubly stochastic* matrices, which are nonnegative and whose rows and columns sum to 1.
 # These form a convex set, Birkhoff's polytope, whose corners are the permutations.
 # Sinkhorn's algorithm makes any matrix of scores doubly stochastic: take exponentials,
@@ -519,7 +520,7 @@ for name, end in {"as trained": g, "matched": near}.items():
 # with batch norm re-estimated, the barrier falls from {fact}`03_stitching.barrier_trained:.0f` to
 # {fact}`03_stitching.barrier_matched:.0f` points
 # ({numref}`fig-connectivity`).
-# In networks of a quarter of the width each pair keeps at least half as much again as the worst of these.
+# At width 16 about {fact}`03_stitching.barrier_matched_narrow:.0f` points are left, more than in any pair of width 64.
 # Whether a better search would find a line without a barrier is open.
 
 # %% tags=["hide-input"] figure="fig-connectivity"
@@ -583,17 +584,16 @@ readable(
 #
 # - *Training makes up for a bad fit.*
 #   A matrix of rank 4 that is only fitted loses {fact}`03_stitching.fitted_four_low:.0f` points at the first ReLU
-#   and up to {fact}`03_stitching.fitted_four_high:.0f` later.
+#   and up to {fact}`03_stitching.fitted_four_high:.0f` later, with batch norm re-estimated.
 #   Trained from there it loses {fact}`03_stitching.equal_four_low:.0f` to {fact}`03_stitching.equal_four_high:.0f`.
 # - *Re-estimating batch norm gives back much of what a full regression loses*, at the second and third ReLU.
 #   A full matrix that is trained hardly needs it, at least on digits.
 # - *Trained from their fits, the group beats rank 4 in these wide networks.*
-#   Rank 4 has a bias and eight times as many free numbers; the group has its permutations to choose from.
+#   Rank 4 has about eight times as many continuous parameters, and a bias; the group may choose its permutation.
 #   In small networks for digits rank 4 is ahead at the first two ReLUs.
 # - *A bad recipe can cost more than the choice of family.*
 #   Trained by plain SGD, as its authors did, the relaxation loses on average about what the paper prints.
-#   With Adam and all else equal it loses {fact}`03_stitching.adam_32:.0f` points after the last ReLU,
-#   and the order of the two families is reversed there.
+#   With Adam instead of SGD it loses {fact}`03_stitching.adam_32:.0f` points after the last ReLU, more than rank 4.
 #
 # In narrower networks a fitted permutation loses more: {fact}`03_stitching.quarter_width:.1f` times as much
 # at a quarter of the width.
@@ -745,8 +745,8 @@ for how in ({}, {"recipe": STITCH_RECIPES["digits"]}):
 #
 # :::{exercise}
 # :label: ex-affine-normal
-# Let $\psi$ be the affine least-squares map from $a$ to $b$.
-# Show that $\psi\circ C$ with an invertible matrix $C$ is fitted to $C^{-1}a$.
+# Let $\psi$ be the affine least-squares map from $a$ to $b$, and $C$ an invertible matrix.
+# Replace $a$ by $C^{-1}a$, and show that the least-squares map becomes $\psi\circ C$.
 # What does a full stitch therefore say about the basis in which a layer is written?
 # :::
 #
@@ -797,8 +797,8 @@ mean_curves(curves, "channel", "cosine", "front", panels="layer")
 # :::
 
 # %% [markdown]
-# {numref}`fig-ex-cosines`: at the first ReLU an untrained front finds partners as well as the trained one does,
-# so a cosine tells nothing there; at the third the trained one is somewhat ahead.
+# {numref}`fig-ex-cosines`: an untrained front finds partners about as well as the trained one does,
+# so a high cosine tells nothing.
 # Compare with the untrained front, not with 0.
 #
 # ::::{solution-end}
@@ -807,10 +807,9 @@ mean_curves(curves, "channel", "cosine", "front", panels="layer")
 # :::{exercise}
 # :label: ex-open
 # *Open.*
-# At width 16 (networks of 8 epochs, batch norm frozen) the group, trained, loses {fact}`03_stitching.narrow_low:.0f` to
-# {fact}`03_stitching.narrow_high:.0f` points,
-# and matching whole networks of 24 epochs by activations leaves, with batch norm re-estimated, a barrier of
-# {fact}`03_stitching.barrier_matched_narrow:.0f`.
+# At width 16 the trained group loses {fact}`03_stitching.narrow_low:.0f` to {fact}`03_stitching.narrow_high:.0f` points
+# (8 epochs, batch norm frozen).
+# Matching whole networks leaves a barrier of {fact}`03_stitching.barrier_matched_narrow:.0f` (24 epochs, re-estimated).
 # Which is the smallest group of maps that loses less than 3 points?
 # Try a permutation of *groups* of channels with a matrix in each.
 # :::

@@ -23,11 +23,11 @@ def still(figure: Any) -> str:
 
     Example:
         >>> import plotly.graph_objects as go
-        >>> still(go.Figure(go.Scatter(x=[0, 1], y=[0, 1])))[:28]
-        '<img class="still" alt="" sr'
+        >>> still(go.Figure(go.Scatter(x=[0, 1], y=[0, 1])))[:18]
+        '<img class="still"'
 
     It has scatters, meshes and surfaces in three dimensions, whose scene gives the range of each axis, or
-    lines in two. The figure around it says what is seen, so the image itself is silent.
+    lines in two. The figure around it says what is seen.
     """
     drawn = Figure(figsize=(_WIDE, (figure.layout.height or 450) / 100), dpi=110)
     drawn.set_layout_engine("none")
@@ -52,7 +52,7 @@ def still(figure: Any) -> str:
         drawn.savefig(file, format="png", transparent=True)
         Image.open(file).quantize(128, Image.Quantize.FASTOCTREE).save(small, "png", optimize=True)
         data = base64.b64encode(small.getvalue()).decode()
-    return f'<img class="still" alt="" src="data:image/png;base64,{data}">'
+    return f'<img class="still" alt="The figure before it moves" src="data:image/png;base64,{data}">'
 
 
 class _View:

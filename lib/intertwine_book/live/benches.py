@@ -23,11 +23,15 @@ def which_map() -> HTML:
     tried |= {"least squares": "least squares"}
     return bench(
         two,
-        opens={"map": "none"},
+        opens={
+            "map": "none",
+            "norm": "re-estimated",
+        },  # frozen, a better fit may be a worse stitch: chapter 3b
         shows=["map", "front"],
-        still=_accuracies(two, {name: {"map": each} for name, each in tried.items()}),
+        still=_accuracies(two, {name: {"map": each, "again": True} for name, each in tried.items()}),
         sentence="Accuracy of the front of one digit network and the back of another, by the map between "
-        "them, after the second ReLU. With JavaScript you choose the map, the front and the layer here.",
+        "them, after the second ReLU, with batch norm re-estimated. With JavaScript you choose the map, the "
+        "front and the layer here.",
         name="bench-maps",
     )
 

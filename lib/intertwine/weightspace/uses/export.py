@@ -14,10 +14,11 @@ def export(space: WeightSpace) -> dict[str, Any]:
         >>> from torch import nn, zeros
         >>> from intertwine.weightspace import find_symmetries
         >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
-        >>> found = json.loads(json.dumps(export(find_symmetries(model, zeros(1, 3)))))
+        >>> text = json.dumps(export(find_symmetries(model, zeros(1, 3))))
+        >>> found = json.loads(text)
         >>> (hidden,) = found["spaces"]
-        >>> hidden["group"], hidden["dimension"], hidden["why"], hidden["readers"][0]["module"]
-        ('Σ_4 ⋉ (R_{>0})^4', 4, ['relu'], '2')
+        >>> hidden["group"], hidden["why"], hidden["readers"][0]["module"]
+        ('Σ_4 ⋉ (R_{>0})^4', ['relu'], '2')
         >>> found["weights"]["2.bias"]
         {'shape': [2], 'stays': "the model's output"}
 
