@@ -106,7 +106,7 @@ bars(of(maps, activation="relu"), kinds)
 # Outside, most is lost at the third convolution, on average.
 # At the first, three networks do not establish that an orthogonal matrix costs anything.
 # Permutations with signs cost at most {fact}`02_sanity_rotations.signs_high:.0f` points on average.
-# Our narrower network, which is less accurate, loses more by each kind of matrix outside the group.
+# Our narrower network, which is less accurate, loses more on average by each kind of matrix outside the group.
 #
 # ## Two neurons, four inputs
 #
