@@ -69,6 +69,18 @@ const Engine = (() => {
     return y;
   }
 
+  // M x: a matrix {r, c, d} of the channels, at each position.
+  const mix = ({ r, c, d }, x, bias) => convolve(x, pack(d, r, c), bias);
+
+  function channels(x, count) {  // a matrix: a row for each channel, of the first samples at all positions
+    const length = x.s * x.s * count, d = new Float64Array(x.c * length);
+    for (let p = 0; p < x.s * x.s; p++) for (let channel = 0; channel < x.c; channel++) {
+      const at = (p * x.c + channel) * x.n;
+      d.set(x.d.subarray(at, at + count), channel * length + p * count);
+    }
+    return { r: x.c, c: length, d };
+  }
+
   // In place. The statistics are those of the training, or, with `fit`, those of the first `fit` samples, as
   // by `reestimate` on one batch: that batch is divided by its biased deviation, what comes later by the
   // unbiased one.
@@ -155,8 +167,7 @@ const Engine = (() => {
     return y;
   }
 
-  // What export.py wrote -> layers with their arrays of numbers, of which `weight` and `bias` may be changed:
-  // call `repack` of the layer afterwards.
+  // What export.py wrote -> layers with their arrays of numbers.
   function network({ layers, weights }) {
     const all = halves(weights);
     let at = 0;
@@ -215,12 +226,17 @@ const Engine = (() => {
     });
   }
 
+  const accuracy = (found, labels) => found.filter((each, k) => each === labels[k]).length / found.length;
+
   function images({ pixels, side, shift, scale }) {  // what export.py made of a data set of grey images
     const grey = bytes(pixels), area = side * side, x = tensor(1, side, grey.length / area);
     grey.forEach((value, k) => { x.d[(k % area) * x.n + Math.floor(k / area)] = value * scale + shift; });
     return x;
   }
 
-  return { bytes, halves, tensor, copy, samples, pack, convolve, activate, network, repack, untrained, run,
-    answers, images, ACTIVATIONS };
+  // The pixels of one of them, from 0 to 1.
+  const greys = ({ pixels }, k) => Array.from(bytes(pixels).subarray(64 * k, 64 * k + 64), (v) => v / 16);
+
+  return { bytes, halves, tensor, samples, mix, channels, activate, network, untrained, run, answers, accuracy,
+    images, greys, ACTIVATIONS };
 })();

@@ -1,38 +1,4 @@
 // The symmetry explorer of explorer.py: a network in the colours of its hidden spaces, which light up.
-const STYLE = `
-.live .explorer { display: grid; grid-template-columns: minmax(0, 1.15fr) minmax(0, 1fr); gap: 0.6em 1.4em; }
-.live .explorer .graph { max-height: 42rem; overflow-y: auto; }
-.live .explorer .graph svg { width: auto; max-width: 100%; height: auto; display: block; margin: 0 auto; }
-.live .explorer .graph text { font-size: 13px; fill: currentColor; }
-.live .explorer .one { cursor: pointer; }
-.live .explorer, .live .choices { text-align: left; line-height: 1.35; margin-block: 0.4em; }
-.live .choices legend { float: left; width: 7.8em; margin: 0; line-height: 1.7; }
-.live .choices > .choice legend { width: auto; margin-right: 0.6em; }
-.live .switches { display: grid; grid-template-columns: repeat(auto-fit, minmax(19em, 1fr)); gap: 0 1em; }
-.live .switches[hidden] { display: none; }
-.live .explorer .total { margin: 0; }
-.live .spaces { border: 0; margin: 0.4em 0; padding: 2px; max-height: 27rem; overflow-y: auto; min-width: 0; }
-.live .spaces legend { font-size: 0.9em; font-weight: 600; margin: 0; }
-.live .spaces label { position: relative; display: grid; grid-template-columns: 1.1em minmax(0, 1fr) auto;
-  gap: 0 0.5em; padding: 0.15em 0.3em; border-radius: 4px; font-size: 0.9em; }
-.live .spaces label:has(input:checked) { outline: 2px solid currentColor; outline-offset: -2px; }
-.live .spaces label:has(input:focus-visible) { outline: 3px solid #D55E00; outline-offset: -2px; }
-.live .spaces input { position: absolute; inset: 0; opacity: 0; margin: 0; width: 100%; height: 100%;
-  cursor: pointer; }
-.live .spaces i { width: 1.1em; height: 1.1em; border-radius: 3px; align-self: center; }
-.live .spaces b { font-weight: 600; }
-.live .spaces .group { grid-column: 2 / -1; }
-.live .spaces .bar { grid-column: 2 / -1; height: 4px; border-radius: 2px; margin-top: 2px; }
-.live .told { font-size: 0.9em; min-height: 12em; }
-.live .told p { margin: 0.3em 0; overflow-wrap: anywhere; }
-.live .told ul { margin: 0; padding-left: 1.1em; overflow-wrap: anywhere; }
-@media (max-width: 700px) {
-  .live .explorer { grid-template-columns: minmax(0, 1fr); }
-  .live .explorer .side { order: -1; }
-  .live .spaces { max-height: 14rem; }
-  .live .told { min-height: 0; }
-}`;
-
 function explorer(root, data) {
   const { element, choice } = Controls, whole = (n) => n.toLocaleString("en");
   const [HEIGHT, GAP, LETTER] = [24, 16, 6.7];  // of a row, below it, and of a letter at most
@@ -45,7 +11,6 @@ function explorer(root, data) {
   let key = data.first, chosen = -1, hovered = -1, before = null, marks = [];
   let block = data.switches.length ? data.first : "";
 
-  element(root, "style", {}, STYLE);
   const choices = element(root, "div", { class: "choices" });
   const both = element(root, "div", { class: "explorer" });
   const scrolled = { class: "graph", tabindex: 0, role: "group", "aria-label": "the graph of the network" };

@@ -3,7 +3,7 @@
 // u is the norm of the weights into the hidden neurons, biases included, and v that of the weights out of
 // them; all else is as trained. With ReLU the outputs are s·z + b, where s = uv / (u₀v₀); as trained, s = 1.
 function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours }) {
-  const { element, set, slider, button, announcer, drawing, number } = Controls;
+  const { element, set, slider, number } = Controls;
   const z = Engine.halves(scores), n = labels.length, c = bias.length;  // those of a sample one after another
   const most = Math.exp(1.3) * Math.max(u0, v0), far = 15, high = 3;  // what the pictures show
   let u, v, first, path, rate = start.rate, decay = 0, run = 0;
@@ -29,9 +29,7 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours })
 
   const panels = element(root, "div", { class: "panels two" });
   const panel = (alt, caption, across, up) => {
-    const figure = element(panels, "figure");
-    const svg = element(figure, "svg", { role: "img", viewBox: "0 0 300 256", "aria-label": alt });
-    element(figure, "figcaption", {}, caption);
+    const { svg } = Controls.panel(panels, alt, "0 0 300 256", caption);
     const ink = { fill: "currentColor", "font-size": 12, "text-anchor": "middle" };
     const write = (x, y, text, more) => element(svg, "text", { x, y, ...ink, ...more }, text);
     const draws = (stroke, width, more) =>
@@ -71,7 +69,7 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours })
   section.draws(colours.grey, 1.5, { d: across(u0, v0), "stroke-dasharray": "4 3" });
   const here = section.draws(colours.blue, 3);
   const spot = element(section.svg, "circle", { cx: 169, r: 6, fill: colours.blue });
-  const result = element(root, "p"), announce = announcer(root);
+  const result = element(root, "p"), announce = Controls.announcer(root);
 
   const draw = () => {
     const { value } = loss(u, v), steps = path.length - 1, least = Math.sqrt(Math.abs(first));
@@ -87,7 +85,7 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours })
       + (Math.max(u, v) > most ? "; the ball is outside the picture" : "");
     announce(result.textContent);
   };
-  const ask = drawing(draw);
+  const ask = Controls.drawing(draw);
   const drop = (a, b) => {  // the ball begins a new path
     [u, v, run] = [a, b, run + 1];
     [first, path] = [imbalance(), [[u, v]]];
@@ -98,7 +96,7 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours })
     over.show(u * v / u0 / v0);
   };
   const descend = (count) => {  // with an eye on it, unless the reader wants no motion
-    const mine = ++run, some = matchMedia("(prefers-reduced-motion: reduce)").matches ? count : 4;
+    const mine = ++run, some = Controls.still() ? count : 4;
     const go = (left) => {
       if (mine !== run) return;
       for (let k = 0; k < Math.min(some, left); k++) {
@@ -125,23 +123,18 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours })
     text: (e) => `η = ${number(2 ** e, 1)}`, moved: (e) => { rate = 2 ** e; } });
   slider(root, { label: "weight decay", min: 0, max: 0.001, step: 0.0001, value: 0,
     text: (l) => `λ = ${number(l, 4)}`, moved: (l) => { decay = l; } });
-  const buttons = element(root, "p", { style: "display: flex; flex-wrap: wrap; gap: 0.4em" });
-  button(buttons, "descend: 100 steps", () => descend(100));
-  button(buttons, "one step", () => descend(1));
-  button(buttons, "as trained", () => { drop(u0, v0); say(); });
-  const pointed = ({ pointerId, clientX, clientY }) => {
-    if (!plane.svg.hasPointerCapture(pointerId)) return;
-    const at = new DOMPoint(clientX, clientY).matrixTransform(plane.svg.getScreenCTM().inverse());
-    const inside = (a) => Math.max(0.05 * most, Math.min(most, a));
-    drop(inside((at.x - 44) * most / 250), inside((214 - at.y) * most / 206));
-    say();
-  };
-  set(plane.svg, { style: "touch-action: none; cursor: crosshair" });
-  plane.svg.addEventListener("pointerdown", (event) => {
-    plane.svg.setPointerCapture(event.pointerId);
-    pointed(event);
+  Controls.buttons(root, {
+    "descend: 100 steps": () => descend(100),
+    "one step": () => descend(1),
+    "as trained": () => { drop(u0, v0); say(); },
   });
-  plane.svg.addEventListener("pointermove", pointed);
+  set(plane.svg, { style: "touch-action: none; cursor: crosshair" });
+  Controls.drag(plane.svg, (event) => {
+    const { x, y } = Controls.inside(plane.svg, event);
+    const within = (a) => Math.max(0.05 * most, Math.min(most, a));
+    drop(within((x - 44) * most / 250), within((214 - y) * most / 206));
+    say();
+  });
   place();
   draw();
 }
