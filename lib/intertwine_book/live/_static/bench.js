@@ -1,5 +1,5 @@
 // The stitching bench of bench.py: the front of one network, a map of channels, the back of another.
-function bench(root, { data, opens, shows, bars }) {
+function bench(root, { data, opens, shows, bars, choices, measures }) {
   const { element, percent, number } = Controls, stitching = Stitching(data), { labels } = data.digits;
   const first = { front: "twin", layer: 2, before: false, turn: 0, map: "none", rank: Infinity, stretch: 0,
     norm: "frozen", hand: [], ...opens };
@@ -8,17 +8,10 @@ function bench(root, { data, opens, shows, bars }) {
 
   // ---- results
 
-  const MEASURES = {
-    accuracy: "accuracy",
-    cka: "CKA of digits",
-    orthogonal: "Procrustes, orthogonal",
-    group: "Procrustes, ReLU's group",
-    r2: "R² of positions",
-  };
   const rows = new Map();
   function measure(parent, name) {
     const row = element(parent, "div", { class: `measure ${name}` });
-    element(row, "span", {}, MEASURES[name]);
+    element(row, "span", {}, measures[name]);
     const track = element(row, "div", { class: "track" });
     rows.set(name, { bar: element(track, "i"), said: element(row, "b"), track });
   }
@@ -42,7 +35,7 @@ function bench(root, { data, opens, shows, bars }) {
 
   const asked = element(controls, "div"), more = Controls.fold(controls, "More to change");
   const all = Controls.fold(controls, "What the measures say");
-  const rest = Object.keys(MEASURES).filter((name) => !rows.has(name));
+  const rest = Object.keys(measures).filter((name) => !rows.has(name));
   rest.forEach((name) => measure(element(all, "div", { class: "measures" }), name));
   const what = "CKA: which digits are alike, the biased estimate. Procrustes and R²: positions are samples.";
   element(all, "p", { class: "note" }, what);
@@ -55,15 +48,6 @@ function bench(root, { data, opens, shows, bars }) {
   const canvas = element(under, "canvas", { class: "map", role: "img" }), pen = canvas.getContext("2d");
   const legend = element(under, "p", { class: "note" });
 
-  const CHOICES = {
-    map: ["Map", [["none", "none"], ["by hand", "by hand"], ["permutation", "permutation"],
-      ["scaled", "permutation with scalings"], ["least squares", "least squares"]]],
-    front: ["Front of", [["twin", "the first network"], ["itself", "the second itself"],
-      ["moved", "the second, moved"], ["untrained", "an untrained one"], ["noise", "noise of each class"]]],
-    layer: ["Cut at layer", Array.from({ length: stitching.layers }, (_, k) => [k + 1, `${k + 1}`])],
-    before: ["Cut", [[true, "before the ReLU"], [false, "after it"]]],
-    norm: ["Batch norm of the back", [["frozen", "frozen"], ["re-estimated", "re-estimated"]]],
-  };
   const SLIDERS = {
     turn: { label: "turn the front", min: 0, max: 1, step: 0.01, text: (v) => percent(v) },
     stretch: { label: "stretch the fit", min: 0, max: 1, step: 0.05, text: (v) => percent(v) },
@@ -72,15 +56,15 @@ function bench(root, { data, opens, shows, bars }) {
     from: { label: "gets of the front", min: 1, max: 64, step: 1, moved: (v) => give(v - 1) },
   };
   const made = {};
-  for (const name of new Set([...shows, ...Object.keys(CHOICES), ...Object.keys(SLIDERS)])) {
-    const [label, options] = CHOICES[name] ?? [], value = state[name] ?? 1;
+  for (const name of new Set([...shows, ...Object.keys(choices), ...Object.keys(SLIDERS)])) {
+    const [label, options] = choices[name] ?? [], value = state[name] ?? 1;
     const chosen = (to) => change({ [name]: to });
     made[name] = options ? Controls.choice(place(name), { label, options, value, chosen })
       : Controls.slider(place(name), { value, moved: chosen, ...SLIDERS[name] });
   }
   Controls.button(controls, "As at first", () => {
     change({ ...first });
-    for (const name of [...Object.keys(CHOICES), "turn", "stretch"]) made[name].show(state[name]);
+    for (const name of [...Object.keys(choices), "turn", "stretch"]) made[name].show(state[name]);
   });
 
   function change(values) {
@@ -159,7 +143,7 @@ function bench(root, { data, opens, shows, bars }) {
     const answers = shown.map(({ i }, k) => `${k}: ${now.answers[i]}`).join(", ");
     Controls.set(digits, { "aria-label": `Ten digits, and what the network takes each for: ${answers}` });
     drawMap(now.W);
-    const heard = ["accuracy", ...bars].map((name) => `${MEASURES[name]} ${rows.get(name).said.textContent}`);
+    const heard = ["accuracy", ...bars].map((name) => `${measures[name]} ${rows.get(name).said.textContent}`);
     announce(heard.join(", "));
   }
   change({});

@@ -16,7 +16,7 @@ const Engine = (() => {
     return numbers;
   }
 
-  const tensor = (c, s, n, d = new Float64Array(c * s * s * n)) => ({ c, s, n, d });
+  const tensor = (c, s, n) => ({ c, s, n, d: new Float64Array(c * s * s * n) });
   const copy = (x) => ({ ...x, d: x.d.slice() });
 
   function samples(x, from, to) {  // some of the samples
@@ -172,15 +172,11 @@ const Engine = (() => {
     const all = halves(weights);
     let at = 0;
     return layers.map(({ shapes = {}, ...layer }) => {
-      for (const key in shapes) layer[key] = all.slice(at, at += shapes[key].reduce((a, b) => a * b, 1));
-      return shapes.weight ? repack({ ...layer, shape: shapes.weight }) : layer;
+      for (const key in shapes) layer[key] = all.slice(at, at += shapes[key].reduce((a, b) => a * b));
+      return shapes.weight ? packed({ ...layer, shape: shapes.weight }) : layer;
     });
   }
-
-  function repack(layer) {
-    const [q, p, k = 1] = layer.shape;
-    return Object.assign(layer, { kernel: pack(layer.weight, q, p, k) });
-  }
+  const packed = (layer) => ({ ...layer, kernel: pack(layer.weight, ...layer.shape) });
 
   // The same layers, never trained: weights and biases uniform in ±1/√(inputs of a unit), as torch draws
   // them.
@@ -192,13 +188,13 @@ const Engine = (() => {
       }
       if (!layer.kernel) return layer;
       const edge = 1 / Math.sqrt(layer.weight.length / layer.shape[0]), drawn = () => edge * (2 * draw() - 1);
-      return repack({ ...layer, weight: layer.weight.map(drawn), bias: layer.bias?.map(drawn) });
+      return packed({ ...layer, weight: layer.weight.map(drawn), bias: layer.bias?.map(drawn) });
     });
   }
 
   const APPLY = {
-    convolution: (x, layer) => convolve(x, layer.kernel, layer.bias),
-    linear: (x, layer) => convolve(x, layer.kernel, layer.bias),
+    convolution: (x, { kernel, bias }) => convolve(x, kernel, bias),
+    linear: (x, { kernel, bias }) => convolve(x, kernel, bias),
     "batch norm": batchNorm,
     "layer norm": layerNorm,
     activation: (x, layer) => activate(x, layer.name, layer.slope),
@@ -206,24 +202,19 @@ const Engine = (() => {
     flatten,
     softmax,
   };
-  const IN_PLACE = new Set(["batch norm", "layer norm", "activation", "softmax"]);
 
   // The layers `from` ≤ k < `to` of x, which stays as it is; `trace` receives a copy of every layer's output.
   function run(layers, x, { from = 0, to = layers.length, fit = 0, trace = null } = {}) {
-    let y = x;
-    for (let k = from; k < to; k++) {
-      y = APPLY[layers[k].kind](y === x && IN_PLACE.has(layers[k].kind) ? copy(y) : y, layers[k], fit);
-      if (trace) trace.push(copy(y));
-    }
-    return y;
+    return layers.slice(from, to).reduce((y, layer) => {
+      const made = APPLY[layer.kind](y, layer, fit);
+      trace?.push(copy(made));
+      return made;
+    }, copy(x));  // some layers work in place
   }
 
   function answers({ c, n, d }) {  // the class of each sample: the largest output
-    return Array.from({ length: n }, (_, i) => {
-      let best = 0;
-      for (let k = 1; k < c; k++) if (d[k * n + i] > d[best * n + i]) best = k;
-      return best;
-    });
+    const classes = [...Array(c).keys()];
+    return Array.from({ length: n }, (_, i) => classes.reduce((a, b) => (d[b * n + i] > d[a * n + i] ? b : a)));
   }
 
   const accuracy = (found, labels) => found.filter((each, k) => each === labels[k]).length / found.length;

@@ -166,6 +166,6 @@ function Stitching({ networks, digits, fit }) {
   }
 
   const alone = (state) => stitched({ ...state, front: "itself", turn: 0, map: "none", norm: "frozen" });
-  return { stitched, measures, alone, features, hiddenElement, path, untrained, layers: hidden.length,
+  return { stitched, measures, alone, features, hiddenElement, path, untrained,
     channels: (state) => theirs(state).c, cosines: (state) => cosines(turned(state)) };
 }
