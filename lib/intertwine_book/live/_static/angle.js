@@ -9,7 +9,8 @@ function angle(root, { network, digits, fit, before, planes, look, start }) {
 
   // The channels of the digits of the fit, at all positions, and the digits that are judged.
   const seen = Engine.channels(z, fit), judged = Engine.samples(z, fit, z.n), wanted = relu(seen);
-  const accuracy = (x) => Engine.accuracy(Engine.answers(Engine.run(layers, x, { from: before + 1 })), labels);
+  const answers = (x) => Engine.answers(Engine.run(layers, x, { from: before + 1 }));
+  const accuracy = (x) => Engine.accuracy(answers(x), labels);
   const alone = accuracy(relu(judged));
   const inputs = matrix(2, 4, Float64Array.from([1, 1, -1, -1, 1, -1, 1, -1])), four = relu(inputs);
 
@@ -37,8 +38,7 @@ function angle(root, { network, digits, fit, before, planes, look, start }) {
   const graph = Controls.panel(panels, heard, "-26 -6 132 110");
   element(graph.svg, "path", { d: "M0 0V90H100", fill: "none", stroke: "currentColor", opacity: 0.6 });
   const word = { x: -2, fill: "currentColor", "font-size": 7.5, "text-anchor": "end" };
-  for (const share of [100, 50, 0])
-    element(graph.svg, "text", { y: 92.5 - 0.9 * share, ...word }, `${share} %`);
+  for (const share of [100, 50, 0]) element(graph.svg, "text", { y: 92.5 - 0.9 * share, ...word }, `${share} %`);
   const trail = element(graph.svg, "g"), now = element(graph.svg, "g");
   const say = Controls.announcer(root), controls = element(root, "div");
   const state = { kind: "turn", at: start };

@@ -70,9 +70,8 @@ function basis(root, { maps, codes, shows, concepts, paints, pictures, side, siz
 
   // The plane of both units, as shares of its largest value, with some positions of the scenes.
   let at = 0, moving = true;
-  const hold = (to) => { moving = false; at = to; ask(); };
   const slider = Controls.slider(controls, { label: "turn the basis", min: 0, max: 90, step: 1, value: 0,
-    text: (angle) => `${angle}°`, moved: hold });
+    text: (angle) => `${angle}°`, moved: (to) => { moving = false; at = to; ask(); } });
   const svg = element(controls, "svg", { viewBox: "-74 -108 182 124", role: "img",
     "aria-label": `Positions of the scenes by the values of units ${units.join(" and ")}, and both axes` });
   const scale = 100 / Math.max(...values[0], ...values[1]), draw = Algebra.random(1), own = rest.concepts;
@@ -113,11 +112,11 @@ function basis(root, { maps, codes, shows, concepts, paints, pictures, side, siz
   ask();
 
   // It moves to its opening state, once, unless the reader moves it first or wants no motion.
-  const still = Controls.still();
   const open = (begin) => requestAnimationFrame((now) => {
     if (!moving) return;
     begin ??= now;
-    at = still ? rest.angle : Math.min(rest.angle, Math.round((now - begin) / 3000 * rest.angle));
+    const share = Controls.still() ? 1 : Math.min(1, (now - begin) / 3000);
+    at = Math.round(share * rest.angle);
     ask();
     if (at < rest.angle) open(begin);
   });

@@ -214,7 +214,8 @@ const Engine = (() => {
 
   function answers({ c, n, d }) {  // the class of each sample: the largest output
     const classes = [...Array(c).keys()];
-    return Array.from({ length: n }, (_, i) => classes.reduce((a, b) => (d[b * n + i] > d[a * n + i] ? b : a)));
+    const larger = (i) => (a, b) => (d[b * n + i] > d[a * n + i] ? b : a);
+    return Array.from({ length: n }, (_, i) => classes.reduce(larger(i)));
   }
 
   const accuracy = (found, labels) => found.filter((each, k) => each === labels[k]).length / found.length;
@@ -228,6 +229,6 @@ const Engine = (() => {
   // The pixels of one of them, from 0 to 1.
   const greys = ({ pixels }, k) => Array.from(bytes(pixels).subarray(64 * k, 64 * k + 64), (v) => v / 16);
 
-  return { bytes, halves, tensor, samples, mix, channels, activate, network, untrained, run, answers, accuracy,
-    images, greys, ACTIVATIONS };
+  return { bytes, halves, tensor, samples, mix, channels, activate, network, untrained, run, answers,
+    accuracy, images, greys, ACTIVATIONS };
 })();

@@ -149,7 +149,7 @@ function explorer(root, data) {
     const lines = values.flatMap(([start, ends, on]) => (on.length ? on : [-1]).map((space) => ({
       space, start, near: ends.includes(start + 1), far: ends.filter((end) => end > start + 1), lane: -1,
     })));
-    const left = 10 + 11 * route(lines);
+    const { lanes, arriving } = route(lines), left = 10 + 11 * lanes;
     const width = 20 + LETTER * Math.max(...rows.map((row) => row.label.length));
     const top = (k) => 6 + k * (HEIGHT + GAP), size = [left + width + (fold ? 40 : 4), top(rows.length)];
     graph.replaceChildren();
@@ -173,7 +173,7 @@ function explorer(root, data) {
       }
       return made;
     };
-    for (const line of lines) drawValue(mark([line.space]), line, left, top);
+    for (const line of lines) drawValue(mark([line.space]), line, arriving, left, top);
     rows.forEach(({ label, reads, writes }, k) => {
       const y = top(k), enters = (line) => line.far.includes(k) || (line.near && line.start === k - 1);
       const passing = lines.filter((line) => line.start === k || enters(line)).map((line) => line.space);
@@ -189,8 +189,8 @@ function explorer(root, data) {
     });
   }
 
-  // A lane for each line that is read further down, short ones next to the boxes; and its place among those
-  // that leave a row, and among those that arrive there.
+  // A lane for each line that is read further down, short ones next to the boxes, a place for each among
+  // those that leave its row, and the lanes that arrive at each row.
   function route(lines) {
     const taken = [], end = (line) => line.far[line.far.length - 1], leaving = {}, arriving = {};
     const far = lines.filter((line) => line.far.length).sort((a, b) => end(a) - a.start - end(b) + b.start);
@@ -202,13 +202,12 @@ function explorer(root, data) {
     }
     for (const line of [...lines].sort((a, b) => b.lane - a.lane)) {
       line.place = leaving[line.start] = (leaving[line.start] ?? -1) + 1;
-      line.arriving = arriving;
       for (const row of line.far) (arriving[row] ||= []).unshift(line.lane);
     }
-    return taken.length;
+    return { lanes: taken.length, arriving };
   }
 
-  function drawValue(made, { space, start, near, far, lane, place, arriving }, left, top) {
+  function drawValue(made, { space, start, near, far, lane, place }, arriving, left, top) {
     const colour = space < 0 ? GREY : colours[space], x = left + 14 + 9 * place, y = top(start) + HEIGHT;
     const arrow = (way, head) => {
       element(made, "path", { d: way, fill: "none", stroke: colour, "stroke-width": 3.5 });

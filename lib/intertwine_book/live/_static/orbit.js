@@ -55,7 +55,8 @@ function orbit(root, { networks, digits, removed, neuron, colours, activation })
     const bar = element(svg, "rect", { x: x + 8, width: 24, "stroke-dasharray": "3 2" });
     const [above, below] = [0, 258].map((y) => write(x + 20, y));
     columns.push({ frame, bar, cells: Controls.image(svg, x + 2, 89, 4.5), above, below });
-    const target = element(svg, "rect", { x, width: 40, ...box, fill: "transparent", style: "cursor: pointer" });
+    const pointed = { fill: "transparent", style: "cursor: pointer" };
+    const target = element(svg, "rect", { x, width: 40, ...box, ...pointed });
     target.addEventListener("click", () => pick(order[k]));
   }
   const result = element(root, "p"), announce = Controls.announcer(root);

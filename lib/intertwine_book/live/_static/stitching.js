@@ -128,7 +128,8 @@ function Stitching({ networks, digits, fit }) {
   function stitched(state) {
     const { W, bias } = map(state), M = state.turn ? A.times(W, turning(state)) : W;
     const skipped = state.norm === "re-estimated" ? fit : 0, x = skipped ? features(state) : toJudge(state);
-    const moved = Engine.mix(M, x, bias), logits = Engine.run(back, moved, { from: cut(state), fit: skipped });
+    const moved = Engine.mix(M, x, bias);
+    const logits = Engine.run(back, moved, { from: cut(state), fit: skipped });
     const answers = Engine.answers(logits).slice(skipped);
     const accuracy = Engine.accuracy(answers, digits.labels.slice(fit));
     return { W, bias, answers, accuracy, moved: Engine.samples(moved, skipped, moved.n) };
