@@ -10,15 +10,39 @@ from intertwine_book.live.instrument import instrument
 from intertwine_book.live.still import still_bars
 
 _PARTS = ("engine", "linear_algebra", "stitching", "bench")
-_STATE: dict[str, tuple[Any, ...]] = {
-    "front": ("twin", "itself", "moved", "untrained", "noise"),
-    "layer": (1, 2, 3, 4),
-    "before": (True, False),
-    "map": ("none", "by hand", "permutation", "scaled", "least squares"),
-    "norm": ("frozen", "re-estimated"),
+_CHOICES: dict[str, tuple[str, dict[Any, str]]] = {  # of each control: what it is called, and its values
+    "map": (
+        "Map",
+        {
+            "none": "none",
+            "by hand": "by hand",
+            "permutation": "permutation",
+            "scaled": "permutation with scalings",
+            "least squares": "least squares",
+        },
+    ),
+    "front": (
+        "Front of",
+        {
+            "twin": "the first network",
+            "itself": "the second itself",
+            "moved": "the second, moved",
+            "untrained": "an untrained one",
+            "noise": "noise of each class",
+        },
+    ),
+    "layer": ("Cut at layer", {1: "1", 2: "2", 3: "3", 4: "4"}),
+    "before": ("Cut", {True: "before the ReLU", False: "after it"}),
+    "norm": ("Batch norm of the back", {"frozen": "frozen", "re-estimated": "re-estimated"}),
 }
 _SLIDERS = ("turn", "stretch", "rank")
-_BARS = ("cka", "orthogonal", "group", "r2")
+_MEASURES = {
+    "accuracy": "accuracy",
+    "cka": "CKA of digits",
+    "orthogonal": "Procrustes, orthogonal",
+    "group": "Procrustes, ReLU's group",
+    "r2": "R² of positions",
+}
 
 
 def bench(
@@ -59,14 +83,18 @@ def bench(
     Raises:
         ValueError: an unknown control, value or measure.
     """
+    known = (*_CHOICES, *_SLIDERS)
     for key, value in opens.items():
-        if value not in _STATE.get(key, (value,)) or key not in (*_STATE, *_SLIDERS):
+        if key not in known or (key in _CHOICES and value not in _CHOICES[key][1]):
             raise ValueError(f"Expected a state of the bench, was given {key}={value!r}: `bench` lists them.")
-    if unknown := [key for key in shows if key not in (*_STATE, *_SLIDERS)] + [
-        x for x in bars if x not in _BARS
-    ]:
+    unknown = [key for key in shows if key not in known] + [
+        bar for bar in bars if bar not in _MEASURES or bar == "accuracy"
+    ]
+    if unknown:
         raise ValueError(
             f"Expected controls and measures of the bench, was given {unknown}: `bench` lists them."
         )
     data = {"data": two.exported(), "opens": dict(opens), "shows": list(shows), "bars": list(bars)}
+    choices = {key: (label, list(values.items())) for key, (label, values) in _CHOICES.items()}
+    data |= {"choices": choices, "measures": _MEASURES}
     return instrument(name, _PARTS, data, still_bars(still, digits=1), sentence)

@@ -55,7 +55,7 @@ def pull(start: str = "turn by 45°", activation: str = "relu", name: str = "pul
         f"Dots: {word}(Ax) for points x of a grid, and A = {start}. Rings: B {word}(x) with the best B. "
         f"It leaves {100 * left(sigma, A):.0f} % of the mean square. With JavaScript you can drag A."
     )
-    return instrument(name, ["engine", "pull"], data, _still(sigma, A, edge, size), said)
+    return instrument(name, ["engine", "linear_algebra", "pull"], data, _still(sigma, A, edge, size), said)
 
 
 def best(

@@ -3,11 +3,11 @@
 function basis(root, { maps, codes, shows, concepts, paints, pictures, side, size, quantile, units, rest }) {
   const { element, number } = Controls;
   const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const whole = bytes(maps.numbers), count = whole.length / 2 / 2, images = count / side ** 2;
-  const values = [0, 1].map((unit) => Float64Array.from({ length: count }, (_, k) => {
-    const at = 2 * (unit * count + k);  // 16 bits a number, as shares of the unit's largest
-    return (whole[at] + 256 * whole[at + 1]) * maps.steps[unit];
-  }));
+  const whole = new Uint16Array(bytes(maps.numbers).buffer), count = whole.length / 2;
+  const images = count / side ** 2;
+  const values = maps.steps.map((step, unit) => {  // as shares of the unit's largest
+    return Float64Array.from(whole.subarray(unit * count, (unit + 1) * count), (each) => each * step);
+  });
   const packed = bytes(codes), pixels = size ** 2;
   const code = (pixel) => (packed[pixel >> 2] >> (2 * (pixel & 3))) & 3;  // which layer of its scene is seen
 
@@ -52,26 +52,26 @@ function basis(root, { maps, codes, shows, concepts, paints, pictures, side, siz
     const said = element(results, "p", { style: "margin: 0.3em 0 0.1em" });
     const alt = `Scenes, of which the pixels that unit ${unit} selects are lit`;
     const box = element(results, "div", { role: "img", "aria-label": alt });
-    const square = { width: size, height: size, style: across };
-    const canvases = pictures.map(() => element(box, "canvas", square));
-    return { said, canvases };
+    const pens = pictures.map(() => {
+      return element(box, "canvas", { width: size, height: size, style: across }).getContext("2d");
+    });
+    return { said, pens };
   });
   const painted = pictures.map(({ pixels: text }) => bytes(text));
-  const light = ({ canvases }) => canvases.forEach((canvas, k) => {
-    const context = canvas.getContext("2d"), shown = context.createImageData(size, size);
+  const light = ({ pens }) => pens.forEach((pen, k) => {
+    const shown = pen.createImageData(size, size);
     for (let p = 0; p < pixels; p++) {
       const lit = chosen[pictures[k].number * pixels + p];
       for (let c = 0; c < 3; c++) shown.data[4 * p + c] = painted[k][3 * p + c] * (lit ? 1 : 0.22);
       shown.data[4 * p + 3] = 255;
     }
-    context.putImageData(shown, 0, 0);
+    pen.putImageData(shown, 0, 0);
   });
 
   // The plane of both units, as shares of its largest value, with some positions of the scenes.
   let at = 0, moving = true;
-  const hold = (to) => { moving = false; at = to; ask(); };
   const slider = Controls.slider(controls, { label: "turn the basis", min: 0, max: 90, step: 1, value: 0,
-    text: (angle) => `${angle}°`, moved: hold });
+    text: (angle) => `${angle}°`, moved: (to) => { moving = false; at = to; ask(); } });
   const svg = element(controls, "svg", { viewBox: "-74 -108 182 124", role: "img",
     "aria-label": `Positions of the scenes by the values of units ${units.join(" and ")}, and both axes` });
   const scale = 100 / Math.max(...values[0], ...values[1]), draw = Algebra.random(1), own = rest.concepts;
@@ -112,11 +112,11 @@ function basis(root, { maps, codes, shows, concepts, paints, pictures, side, siz
   ask();
 
   // It moves to its opening state, once, unless the reader moves it first or wants no motion.
-  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const open = (begin) => requestAnimationFrame((now) => {
     if (!moving) return;
     begin ??= now;
-    at = still ? rest.angle : Math.min(rest.angle, Math.round((now - begin) / 3000 * rest.angle));
+    const share = Controls.still() ? 1 : Math.min(1, (now - begin) / 3000);
+    at = Math.round(share * rest.angle);
     ask();
     if (at < rest.angle) open(begin);
   });

@@ -1,7 +1,6 @@
 // The instrument of bits.py: values of a residual stream, rounded to few bits as they are and as HDy.
 function bits(root, { networks, signs, known, colours, start }) {
-  const { element, set, slider, choice, announcer, drawing, number, percent } = Controls;
-  const width = signs.length;
+  const { element, set, slider, choice, number, percent } = Controls, width = signs.length;
   let { network, bits: count } = start, token = 0;
   const hadamard = (y) => {  // sums and differences, over twice the distance each time
     const z = [...y];
@@ -12,14 +11,14 @@ function bits(root, { networks, signs, known, colours, start }) {
   };
   const panels = element(root, "div", { class: "panels two" });
   const ways = ["y, as trained", "HDy, rotated"].map((title) => {
-    const figure = element(panels, "figure"), svg = element(figure, "svg", { viewBox: "0 0 330 190" });
-    set(svg, { role: "img", "aria-label": `${title}: a bar for each channel, and the value that is stored` });
+    const alt = `${title}: a bar for each channel, and the value that is stored`;
+    const { svg, caption } = Controls.panel(panels, alt, "0 0 330 190");
     const levels = element(svg, "path", { stroke: colours.grey, "stroke-width": 0.6 });
     const bars = Array.from({ length: width }, (_, k) => element(svg, "rect", { x: 5 + 10 * k, width: 8 }));
     const marks = element(svg, "path", { stroke: colours.red, "stroke-width": 3 });
-    return { title, levels, bars, marks, caption: element(figure, "figcaption") };
+    return { title, levels, bars, marks, caption };
   });
-  const result = element(root, "p"), announce = announcer(root);
+  const result = element(root, "p"), announce = Controls.announcer(root);
 
   const draw = () => {
     const y = networks[network][token], both = [y, hadamard(y.map((value, k) => signs[k] * value))];
@@ -42,9 +41,9 @@ function bits(root, { networks, signs, known, colours, start }) {
       + `as trained, ${rotated} rotated.`;
     announce([...ways.map(({ caption }) => caption), result].map((part) => part.textContent).join(". "));
   };
-  const ask = drawing(draw), steps = Object.keys(known[network]).map(Number);
-  slider(root, { label: "bits", min: Math.min(...steps), max: Math.max(...steps), step: 1, value: count,
-    text: (b) => `${b} bits`, moved: (b) => { count = b; ask(); } });
+  const ask = Controls.drawing(draw), steps = Object.keys(known[network]).map(Number);
+  slider(root, { label: "bits", min: 0, max: steps.length - 1, step: 1, value: steps.indexOf(count),
+    text: (k) => `${steps[k]} bits`, moved: (k) => { count = steps[k]; ask(); } });
   slider(root, { label: "token", min: 1, max: networks[network].length, step: 1, value: 1,
     text: (k) => `number ${k}`, moved: (k) => { token = k - 1; ask(); } });
   const options = Object.keys(networks).map((key) => [key, key]);

@@ -36,6 +36,19 @@ const Controls = (() => {
     return { results: element(both, "div"), controls: element(both, "div") };
   }
 
+  function panel(parent, alt, viewBox, said = "") {  // a drawing, and words below it
+    const figure = element(parent, "figure");
+    const svg = element(figure, "svg", { viewBox, role: "img", "aria-label": alt });
+    return { svg, caption: element(figure, "figcaption", {}, said) };
+  }
+
+  function image(svg, x, y, size, shares = []) {  // 8 × 8 squares, as strong as the shares say
+    return Array.from({ length: 64 }, (_, k) => element(svg, "rect", {
+      x: x + size * (k % 8), y: y + size * (k >> 3), width: size + 0.1, height: size + 0.1,
+      fill: "currentColor", "fill-opacity": shares[k] ?? 1,
+    }));
+  }
+
   // `text` says the value in words, with its unit: beside the slider and to a screen reader.
   function slider(parent, { label, min, max, step, value, text = (v) => `${v}`, moved }) {
     const box = element(parent, "label", { class: "slider" });
@@ -52,11 +65,7 @@ const Controls = (() => {
       show(input.value);
       moved(+input.value);
     });
-    const enable = (on) => {
-      input.disabled = !on;
-      box.classList.toggle("off", !on);
-    };
-    return { box, input, show, enable, value: () => +input.value };
+    return { box, input, show, value: () => +input.value };
   }
 
   // `options` are pairs of a value and a text; one of them is chosen.
@@ -79,6 +88,26 @@ const Controls = (() => {
     const made = element(parent, "button", { type: "button" }, text);
     made.addEventListener("click", pressed);
     return made;
+  }
+
+  function buttons(parent, all) {  // from texts to what happens
+    const row = element(parent, "p", { class: "buttons" });
+    for (const [text, pressed] of Object.entries(all)) button(row, text, pressed);
+  }
+
+  // `moved` gets the events of a pointer, from where it is pressed on the target until it is let go.
+  function drag(target, moved) {
+    target.addEventListener("pointerdown", (event) => {
+      target.setPointerCapture(event.pointerId);
+      moved(event);
+    });
+    target.addEventListener("pointermove", (event) => {
+      if (target.hasPointerCapture(event.pointerId)) moved(event);
+    });
+  }
+
+  function inside(svg, { clientX, clientY }) {  // where an event is, in the units of the drawing
+    return new DOMPoint(clientX, clientY).matrixTransform(svg.getScreenCTM().inverse());
   }
 
   function fold(parent, title) {  // what a reader needs later
@@ -113,14 +142,13 @@ const Controls = (() => {
     return ask;
   }
 
-  const colour = (element_, property = "color") => getComputedStyle(element_)[property];
-
+  const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;  // a reader wants no motion
   const number = (value, digits = 0) => {  // with a true minus, and no minus at 0
     const text = value.toFixed(digits);
     return text.replace("-", +text === 0 ? "" : "−");
   };
   const percent = (share, digits = 0) => `${number(100 * share, digits)} %`;
 
-  return { element, set, start, columns, slider, choice, button, fold, announcer, drawing, colour, number,
-    percent };
+  return { element, set, start, columns, panel, image, slider, choice, button, buttons, drag, inside, fold,
+    announcer, drawing, still, number, percent };
 })();

@@ -16,7 +16,7 @@ const Engine = (() => {
     return numbers;
   }
 
-  const tensor = (c, s, n, d = new Float64Array(c * s * s * n)) => ({ c, s, n, d });
+  const tensor = (c, s, n) => ({ c, s, n, d: new Float64Array(c * s * s * n) });
   const copy = (x) => ({ ...x, d: x.d.slice() });
 
   function samples(x, from, to) {  // some of the samples
@@ -67,6 +67,18 @@ const Engine = (() => {
       }
     }
     return y;
+  }
+
+  // M x: a matrix {r, c, d} of the channels, at each position.
+  const mix = ({ r, c, d }, x, bias) => convolve(x, pack(d, r, c), bias);
+
+  function channels(x, count) {  // a matrix: a row for each channel, of the first samples at all positions
+    const length = x.s * x.s * count, d = new Float64Array(x.c * length);
+    for (let p = 0; p < x.s * x.s; p++) for (let channel = 0; channel < x.c; channel++) {
+      const at = (p * x.c + channel) * x.n;
+      d.set(x.d.subarray(at, at + count), channel * length + p * count);
+    }
+    return { r: x.c, c: length, d };
   }
 
   // In place. The statistics are those of the training, or, with `fit`, those of the first `fit` samples, as
@@ -155,21 +167,16 @@ const Engine = (() => {
     return y;
   }
 
-  // What export.py wrote -> layers with their arrays of numbers, of which `weight` and `bias` may be changed:
-  // call `repack` of the layer afterwards.
+  // What export.py wrote -> layers with their arrays of numbers.
   function network({ layers, weights }) {
     const all = halves(weights);
     let at = 0;
     return layers.map(({ shapes = {}, ...layer }) => {
-      for (const key in shapes) layer[key] = all.slice(at, at += shapes[key].reduce((a, b) => a * b, 1));
-      return shapes.weight ? repack({ ...layer, shape: shapes.weight }) : layer;
+      for (const key in shapes) layer[key] = all.slice(at, at += shapes[key].reduce((a, b) => a * b));
+      return shapes.weight ? packed({ ...layer, shape: shapes.weight }) : layer;
     });
   }
-
-  function repack(layer) {
-    const [q, p, k = 1] = layer.shape;
-    return Object.assign(layer, { kernel: pack(layer.weight, q, p, k) });
-  }
+  const packed = (layer) => ({ ...layer, kernel: pack(layer.weight, ...layer.shape) });
 
   // The same layers, never trained: weights and biases uniform in ±1/√(inputs of a unit), as torch draws
   // them.
@@ -181,13 +188,13 @@ const Engine = (() => {
       }
       if (!layer.kernel) return layer;
       const edge = 1 / Math.sqrt(layer.weight.length / layer.shape[0]), drawn = () => edge * (2 * draw() - 1);
-      return repack({ ...layer, weight: layer.weight.map(drawn), bias: layer.bias?.map(drawn) });
+      return packed({ ...layer, weight: layer.weight.map(drawn), bias: layer.bias?.map(drawn) });
     });
   }
 
   const APPLY = {
-    convolution: (x, layer) => convolve(x, layer.kernel, layer.bias),
-    linear: (x, layer) => convolve(x, layer.kernel, layer.bias),
+    convolution: (x, { kernel, bias }) => convolve(x, kernel, bias),
+    linear: (x, { kernel, bias }) => convolve(x, kernel, bias),
     "batch norm": batchNorm,
     "layer norm": layerNorm,
     activation: (x, layer) => activate(x, layer.name, layer.slope),
@@ -195,25 +202,23 @@ const Engine = (() => {
     flatten,
     softmax,
   };
-  const IN_PLACE = new Set(["batch norm", "layer norm", "activation", "softmax"]);
 
   // The layers `from` ≤ k < `to` of x, which stays as it is; `trace` receives a copy of every layer's output.
   function run(layers, x, { from = 0, to = layers.length, fit = 0, trace = null } = {}) {
-    let y = x;
-    for (let k = from; k < to; k++) {
-      y = APPLY[layers[k].kind](y === x && IN_PLACE.has(layers[k].kind) ? copy(y) : y, layers[k], fit);
-      if (trace) trace.push(copy(y));
-    }
-    return y;
+    return layers.slice(from, to).reduce((y, layer) => {
+      const made = APPLY[layer.kind](y, layer, fit);
+      trace?.push(copy(made));
+      return made;
+    }, copy(x));  // some layers work in place
   }
 
   function answers({ c, n, d }) {  // the class of each sample: the largest output
-    return Array.from({ length: n }, (_, i) => {
-      let best = 0;
-      for (let k = 1; k < c; k++) if (d[k * n + i] > d[best * n + i]) best = k;
-      return best;
-    });
+    const classes = [...Array(c).keys()];
+    const larger = (i) => (a, b) => (d[b * n + i] > d[a * n + i] ? b : a);
+    return Array.from({ length: n }, (_, i) => classes.reduce(larger(i)));
   }
+
+  const accuracy = (found, labels) => found.filter((each, k) => each === labels[k]).length / found.length;
 
   function images({ pixels, side, shift, scale }) {  // what export.py made of a data set of grey images
     const grey = bytes(pixels), area = side * side, x = tensor(1, side, grey.length / area);
@@ -221,6 +226,9 @@ const Engine = (() => {
     return x;
   }
 
-  return { bytes, halves, tensor, copy, samples, pack, convolve, activate, network, repack, untrained, run,
-    answers, images, ACTIVATIONS };
+  // The pixels of one of them, from 0 to 1.
+  const greys = ({ pixels }, k) => Array.from(bytes(pixels).subarray(64 * k, 64 * k + 64), (v) => v / 16);
+
+  return { bytes, halves, tensor, samples, mix, channels, activate, network, untrained, run, answers,
+    accuracy, images, greys, ACTIVATIONS };
 })();

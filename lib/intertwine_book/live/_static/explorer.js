@@ -1,51 +1,13 @@
 // The symmetry explorer of explorer.py: a network in the colours of its hidden spaces, which light up.
-const STYLE = `
-.live .explorer { display: grid; grid-template-columns: minmax(0, 1.15fr) minmax(0, 1fr); gap: 0.6em 1.4em; }
-.live .explorer .graph { max-height: 42rem; overflow-y: auto; }
-.live .explorer .graph svg { width: auto; max-width: 100%; height: auto; display: block; margin: 0 auto; }
-.live .explorer .graph text { font-size: 13px; fill: currentColor; }
-.live .explorer .one { cursor: pointer; }
-.live .explorer, .live .choices { text-align: left; line-height: 1.35; margin-block: 0.4em; }
-.live .choices legend { float: left; width: 7.8em; margin: 0; line-height: 1.7; }
-.live .choices > .choice legend { width: auto; margin-right: 0.6em; }
-.live .switches { display: grid; grid-template-columns: repeat(auto-fit, minmax(19em, 1fr)); gap: 0 1em; }
-.live .switches[hidden] { display: none; }
-.live .explorer .total { margin: 0; }
-.live .spaces { border: 0; margin: 0.4em 0; padding: 2px; max-height: 27rem; overflow-y: auto; min-width: 0; }
-.live .spaces legend { font-size: 0.9em; font-weight: 600; margin: 0; }
-.live .spaces label { position: relative; display: grid; grid-template-columns: 1.1em minmax(0, 1fr) auto;
-  gap: 0 0.5em; padding: 0.15em 0.3em; border-radius: 4px; font-size: 0.9em; }
-.live .spaces label:has(input:checked) { outline: 2px solid currentColor; outline-offset: -2px; }
-.live .spaces label:has(input:focus-visible) { outline: 3px solid #D55E00; outline-offset: -2px; }
-.live .spaces input { position: absolute; inset: 0; opacity: 0; margin: 0; width: 100%; height: 100%;
-  cursor: pointer; }
-.live .spaces i { width: 1.1em; height: 1.1em; border-radius: 3px; align-self: center; }
-.live .spaces b { font-weight: 600; }
-.live .spaces .group { grid-column: 2 / -1; }
-.live .spaces .bar { grid-column: 2 / -1; height: 4px; border-radius: 2px; margin-top: 2px; }
-.live .told { font-size: 0.9em; min-height: 12em; }
-.live .told p { margin: 0.3em 0; overflow-wrap: anywhere; }
-.live .told ul { margin: 0; padding-left: 1.1em; overflow-wrap: anywhere; }
-@media (max-width: 700px) {
-  .live .explorer { grid-template-columns: minmax(0, 1fr); }
-  .live .explorer .side { order: -1; }
-  .live .spaces { max-height: 14rem; }
-  .live .told { min-height: 0; }
-}`;
-
 function explorer(root, data) {
-  const { element, choice } = Controls, whole = (n) => n.toLocaleString("en");
+  const { element, choice } = Controls, { views, colours } = data, whole = (n) => n.toLocaleString("en");
   const [HEIGHT, GAP, LETTER] = [24, 16, 6.7];  // of a row, below it, and of a letter at most
   const GREY = "#8a8a8a";
-  const views = {};
-  for (const [key, { rows, values, spaces, ...rest }] of Object.entries(data.views)) {
-    const found = { rows: rows.map((k) => data.rows[k]), spaces: spaces.map((k) => data.spaces[k]) };
-    views[key] = { ...rest, ...found, values: values.map((k) => data.values[k]) };
-  }
+  for (const view of Object.values(views)) for (const part of ["rows", "values", "spaces"])
+    view[part] = view[part].map((k) => data[part][k]);
   let key = data.first, chosen = -1, hovered = -1, before = null, marks = [];
   let block = data.switches.length ? data.first : "";
 
-  element(root, "style", {}, STYLE);
   const choices = element(root, "div", { class: "choices" });
   const both = element(root, "div", { class: "explorer" });
   const scrolled = { class: "graph", tabindex: 0, role: "group", "aria-label": "the graph of the network" };
@@ -70,11 +32,11 @@ function explorer(root, data) {
   });
 
   function show(next) {  // the space of the same role stays chosen
-    const isBlock = (name) => !data.public.includes(name);
-    before = isBlock(key) && isBlock(next) && key !== next ? views[key].dimension : null;
+    const switched = ![key, next].some((name) => data.public.includes(name)) && key !== next;
+    before = switched ? views[key].dimension : null;
     const role = views[key].spaces[chosen]?.role;
     key = next;
-    chosen = role === undefined ? -1 : views[key].spaces.findIndex((space) => space.role === role);
+    chosen = views[key].spaces.findIndex((space) => space.role === role);
     hovered = -1;
     switches.hidden = key !== block;
     drawGraph(views[key]);
@@ -91,27 +53,27 @@ function explorer(root, data) {
       + `${whole(parameters)} parameters.`;
     list.replaceChildren();
     element(list, "legend", {}, "hidden spaces");
-    const item = (k, colour, name, size, group) => {
-      const label = element(list, "label"), name_ = `${root.parentNode.id} space`;
-      const input = element(label, "input", { type: "radio", name: name_ });
+    const item = (k, background, name, size = "") => {
+      const label = element(list, "label");
+      const input = element(label, "input", { type: "radio", name: `${root.parentNode.id} space` });
       input.checked = k === chosen;
       input.addEventListener("change", () => choose(k));
       hover(label, k);
-      element(label, "i", { style: `background: ${colour}` });
+      element(label, "i", { style: `background: ${background}` });
       element(label, "b", {}, name);
       element(label, "span", {}, size);
-      if (group) element(label, "span", { class: "group" }, group);
       return label;
     };
-    item(-1, "linear-gradient(90deg, " + data.colours.slice(0, 4).join(", ") + ")", "all of them", "");
+    item(-1, `linear-gradient(90deg, ${colours.slice(0, 4).join(", ")})`, "all of them");
     spaces.forEach((space, k) => {
+      const label = item(k, colours[k], space.role, whole(space.dimension));
       const times = space.times > 1 ? `, in each of ${space.times} blocks` : "";
-      const label = item(k, data.colours[k], space.role, whole(space.dimension), space.group + times);
+      element(label, "span", { class: "group" }, space.group + times);
       const share = Math.max(0.5, 100 * space.dimension / (dimension || 1));
-      const style = `background: ${data.colours[k]}; width: ${share}%`;
+      const style = `background: ${colours[k]}; width: ${share}%`;
       if (space.dimension) element(label, "div", { class: "bar", style });
     });
-    if (stays.length) item(spaces.length, GREY, "what does not move", "");
+    if (stays.length) item(spaces.length, GREY, "what does not move");
   }
 
   function hover(made, k) {
@@ -185,9 +147,9 @@ function explorer(root, data) {
   function drawGraph({ rows, values, fold, spaces }) {
     marks = [];
     const lines = values.flatMap(([start, ends, on]) => (on.length ? on : [-1]).map((space) => ({
-      space, start, near: ends.includes(start + 1), far: ends.filter((end) => end > start + 1),
+      space, start, near: ends.includes(start + 1), far: ends.filter((end) => end > start + 1), lane: -1,
     })));
-    const lanes = route(lines), left = 10 + 11 * lanes;
+    const { lanes, arriving } = route(lines), left = 10 + 11 * lanes;
     const width = 20 + LETTER * Math.max(...rows.map((row) => row.label.length));
     const top = (k) => 6 + k * (HEIGHT + GAP), size = [left + width + (fold ? 40 : 4), top(rows.length)];
     graph.replaceChildren();
@@ -195,8 +157,8 @@ function explorer(root, data) {
     const box = { viewBox: `0 0 ${size.join(" ")}`, width: size[0], role: "img", "aria-label": said };
     const svg = element(graph, "svg", box);
     if (fold) {
-      const [first, period, times] = fold, high = period * (HEIGHT + GAP);
-      const frame = { x: 1, y: top(first) - GAP / 2, width: size[0] - 2, height: high, rx: 8, fill: "none" };
+      const [first, period, times] = fold, height = period * (HEIGHT + GAP);
+      const frame = { x: 1, y: top(first) - GAP / 2, width: size[0] - 2, height, rx: 8, fill: "none" };
       element(svg, "rect", { ...frame, stroke: GREY, "stroke-dasharray": "4 4" });
       element(svg, "text", { x: size[0] - 6, y: top(first) + 10, "text-anchor": "end" }, `× ${times}`);
     }
@@ -211,7 +173,7 @@ function explorer(root, data) {
       }
       return made;
     };
-    drawValues(lines, left, top, mark);
+    for (const line of lines) drawValue(mark([line.space]), line, arriving, left, top);
     rows.forEach(({ label, reads, writes }, k) => {
       const y = top(k), enters = (line) => line.far.includes(k) || (line.near && line.start === k - 1);
       const passing = lines.filter((line) => line.start === k || enters(line)).map((line) => line.space);
@@ -222,48 +184,41 @@ function explorer(root, data) {
       element(box, "text", { x: left + 8, y: y + 16.5 }, label);
       [[reads, y], [writes, y + HEIGHT - 4]].forEach(([side, at]) => side.forEach((space, j) => {
         const band = { x: left + j * width / side.length, y: at, width: width / side.length, height: 4 };
-        element(mark([space]), "rect", { ...band, fill: data.colours[space] });
+        element(mark([space]), "rect", { ...band, fill: colours[space] });
       }));
     });
   }
 
-  function route(lines) {  // a lane for each line that is read further down, short ones next to the boxes
-    const taken = [], end = (line) => line.far[line.far.length - 1];
+  // A lane for each line that is read further down, short ones next to the boxes, a place for each among
+  // those that leave its row, and the lanes that arrive at each row.
+  function route(lines) {
+    const taken = [], end = (line) => line.far[line.far.length - 1], leaving = {}, arriving = {};
     const far = lines.filter((line) => line.far.length).sort((a, b) => end(a) - a.start - end(b) + b.start);
     for (const line of far) {
       const free = (lane) => lane.every((other) => line.start >= end(other) || other.start >= end(line));
-      let lane = taken.findIndex(free);
-      if (lane < 0) lane = taken.push([]) - 1;
-      taken[lane].push(line);
-      line.lane = lane;
+      line.lane = taken.findIndex(free);
+      if (line.lane < 0) line.lane = taken.push([]) - 1;
+      taken[line.lane].push(line);
     }
-    const leaving = {};
-    for (const line of [...lines].sort((a, b) => (b.lane ?? -1) - (a.lane ?? -1))) {
+    for (const line of [...lines].sort((a, b) => b.lane - a.lane)) {
       line.place = leaving[line.start] = (leaving[line.start] ?? -1) + 1;
+      for (const row of line.far) (arriving[row] ||= []).unshift(line.lane);
     }
-    return taken.length;
+    return { lanes: taken.length, arriving };
   }
 
-  function drawValues(lines, left, top, mark) {
-    const arriving = {};
-    for (const line of [...lines].sort((a, b) => (a.lane ?? -1) - (b.lane ?? -1))) {
-      for (const row of line.far) (arriving[row] ||= []).push(line.lane);
-    }
-    for (const line of lines) {
-      const colour = line.space < 0 ? GREY : data.colours[line.space], made = mark([line.space]);
-      const x = left + 14 + 9 * line.place, y = top(line.start) + HEIGHT, lane = left - 11 * (line.lane + 1);
-      const arrow = (way, head) => {
-        element(made, "path", { d: way, fill: "none", stroke: colour, "stroke-width": 3.5 });
-        element(made, "path", { d: head, fill: colour });
-      };
-      if (line.near) arrow(`M${x} ${y}V${y + GAP - 6}`, `M${x} ${y + GAP}l-4.5-8h9z`);
-      for (const row of line.far) {
-        const turn = y + 3 + 4 * Math.min(line.place, 2);
-        const share = (arriving[row].indexOf(line.lane) + 1) / (arriving[row].length + 1);
-        const end = top(row) + HEIGHT * share;
-        const way = `M${x} ${y}V${turn}H${lane + 5}q-5 0-5 5V${end - 5}q0 5 5 5H${left - 6}`;
-        arrow(way, `M${left} ${end}l-8-4.5v9z`);
-      }
+  function drawValue(made, { space, start, near, far, lane, place }, arriving, left, top) {
+    const colour = space < 0 ? GREY : colours[space], x = left + 14 + 9 * place, y = top(start) + HEIGHT;
+    const arrow = (way, head) => {
+      element(made, "path", { d: way, fill: "none", stroke: colour, "stroke-width": 3.5 });
+      element(made, "path", { d: head, fill: colour });
+    };
+    if (near) arrow(`M${x} ${y}V${y + GAP - 6}`, `M${x} ${y + GAP}l-4.5-8h9z`);
+    for (const row of far) {
+      const turn = y + 3 + 4 * Math.min(place, 2), side = left - 11 * (lane + 1);
+      const end = top(row) + HEIGHT * (arriving[row].indexOf(lane) + 1) / (arriving[row].length + 1);
+      const way = `M${x} ${y}V${turn}H${side + 5}q-5 0-5 5V${end - 5}q0 5 5 5H${left - 6}`;
+      arrow(way, `M${left} ${end}l-8-4.5v9z`);
     }
   }
 

@@ -9,6 +9,7 @@ const Algebra = (() => {
     return D;
   }
 
+  const each = (M, change) => ({ ...M, d: M.d.map(change) });  // of a tensor of the engine, too
   const eye = (n) => diagonal(Array(n).fill(1));
 
   function times(A, B) {
@@ -88,6 +89,12 @@ const Algebra = (() => {
     const { values, vectors } = eigen(times(times(unit, S), unit)), root = times(vectors, unit);
     const inverse = diagonal(values.map((value) => (value > 1e-12 * values[0] ? 1 / value : 0)));
     return times(transposed(root), times(inverse, times(root, Y)));
+  }
+
+  // The B for which B X is as near to Y as possible, and the share of ‖Y‖² that it leaves.
+  function leastSquares(X, Y) {
+    const B = transposed(solve(inner(X, X), inner(X, Y))), made = times(B, X);
+    return { B, made, left: squares(each(Y, (value, k) => value - made.d[k])) / (squares(Y) || 1) };
   }
 
   const singular = (A) => eigen(times(A, transposed(A))).values.map((value) => Math.sqrt(Math.max(value, 0)));
@@ -170,6 +177,6 @@ const Algebra = (() => {
     };
   }
 
-  return { matrix, diagonal, eye, times, inner, transposed, squares, solve, eigen, singular, assignment,
-    random, normal, shuffled, rotation };
+  return { matrix, diagonal, each, eye, times, inner, transposed, squares, solve, leastSquares, eigen,
+    singular, assignment, random, normal, shuffled, rotation };
 })();

@@ -4,7 +4,7 @@
 // A state is {front, layer, before, turn, map, hand, rank, stretch, norm}. What only depends on where the cut
 // is is kept, so that a step of a slider costs matrices of channels and one pass through the back.
 function Stitching({ networks, digits, fit }) {
-  const A = Algebra, images = Engine.images(digits), { labels } = digits, judged = images.n - fit;
+  const A = Algebra, images = Engine.images(digits), judged = images.n - fit;
   const front = Engine.network(networks.front), back = Engine.network(networks.back);
   const hidden = back.flatMap((layer, k) => (layer.kind === "activation" ? [k] : []));
   const untrained = Engine.untrained(back, A.random(2));
@@ -20,7 +20,6 @@ function Stitching({ networks, digits, fit }) {
   const place = ({ layer, before }) => `${layer} ${before}`;
   const origin = (state) => `${state.front} ${place(state)}`;
   const cut = ({ layer, before }) => hidden[layer - 1] + (before ? 0 : 1);
-  const linear = (x, { r, c, d }, bias) => Engine.convolve(x, Engine.pack(d, r, c), bias);
 
   // ---- fronts: the activations of all digits at the cut
 
@@ -33,51 +32,36 @@ function Stitching({ networks, digits, fit }) {
   }
 
   function noise(like, before) {  // one map of random numbers a class, and as much noise for each digit
-    const draw = A.random(5), rows = like.c * like.s * like.s, x = Engine.tensor(like.c, like.s, like.n);
-    const drawn = () => Float64Array.from({ length: rows }, () => A.normal(draw));
-    const centres = Array.from({ length: 10 }, drawn);
-    for (let row = 0; row < rows; row++) for (let i = 0; i < x.n; i++) {
-      x.d[row * x.n + i] = centres[labels[i]][row] + A.normal(draw);
-    }
+    const draw = A.random(5), normal = () => A.normal(draw), rows = like.d.length / like.n;
+    const centres = Array.from({ length: 10 }, () => Float64Array.from({ length: rows }, normal));
+    const x = A.each(like, (_, k) => centres[digits.labels[k % like.n]][Math.floor(k / like.n)] + normal());
     return before ? x : Engine.activate(x, "relu");
   }
 
   const FRONTS = {
     twin: (state) => Engine.run(front, images, { to: cut(state) }),
     itself: theirs,
-    moved: (state) => linear(theirs(state), hiddenElement(theirs(state).c)),
+    moved: (state) => Engine.mix(hiddenElement(theirs(state).c), theirs(state)),
     untrained: (state) => Engine.run(untrained, images, { to: cut(state) }),
     noise: (state) => noise(theirs(state), state.before),
   };
   const features = (state) => once(`features ${origin(state)}`, () => FRONTS[state.front](state));
-  const toJudge = (state) => once(`judged ${origin(state)}`, () => {
-    return Engine.samples(features(state), fit, images.n);
-  });
+  const toJudge = (state) => once(`judged ${origin(state)}`, () =>
+    Engine.samples(features(state), fit, images.n));
 
   // ---- statistics: means of channels and their products, summed over digits and positions
-
-  function byChannel(x, count) {  // a row for each channel: the first digits at all positions
-    const X = A.matrix(x.c, x.s * x.s * count);
-    for (let p = 0; p < x.s * x.s; p++) for (let channel = 0; channel < x.c; channel++) {
-      const at = (p * x.c + channel) * x.n;
-      X.d.set(x.d.subarray(at, at + count), channel * X.c + p * count);
-    }
-    return X;
-  }
 
   const rowSums = (X) => A.times(X, A.matrix(X.c, 1, new Float64Array(X.c).fill(1))).d;
   const ofBack = (Y) => ({ Y, count: Y.c, b: rowSums(Y), BB: A.inner(Y, Y) });
   const sums = (X, back) => ({ ...back, a: rowSums(X), AA: A.inner(X, X), AB: A.inner(X, back.Y) });
+  const both = (R, P) => A.times(A.times(R, P), A.transposed(R));  // the products of R x, from those of x
 
   function transformed({ a, AA, AB, ...known }, R) {  // of the channels R x instead of x
-    const Ra = A.times(R, A.matrix(a.length, 1, a)).d;
-    return { ...known, a: Ra, AA: A.times(A.times(R, AA), A.transposed(R)), AB: A.times(R, AB) };
+    return { ...known, a: A.times(R, A.matrix(a.length, 1, a)).d, AA: both(R, AA), AB: A.times(R, AB) };
   }
 
   function centred({ count, a, b, AA, AB, BB }) {
-    const less = (P, u, v) => A.matrix(P.r, P.c, P.d.map((value, k) => {
-      return value - u[Math.floor(k / P.c)] * v[k % P.c] / count;
-    }));
+    const less = (P, u, v) => A.each(P, (value, k) => value - u[Math.floor(k / P.c)] * v[k % P.c] / count);
     return { AA: less(AA, a, a), AB: less(AB, a, b), BB: less(BB, b, b) };
   }
 
@@ -85,25 +69,23 @@ function Stitching({ networks, digits, fit }) {
   const trace = (P) => diagonal(P).reduce((sum, v) => sum + v, 0);
   const norms = (P) => diagonal(P).map(Math.sqrt);
   const fitted = (state) => once(`fit ${origin(state)}`, () => {
-    const known = once(`known ${place(state)}`, () => ofBack(byChannel(theirs(state), fit)));
-    return sums(byChannel(features(state), fit), known);
+    const known = once(`known ${place(state)}`, () => ofBack(Engine.channels(theirs(state), fit)));
+    return sums(Engine.channels(features(state), fit), known);
   });
 
   // ---- maps
 
   const path = (n) => once(`path ${n}`, () => A.rotation(n, 3));
-  const turned = (state) => {
-    return state.turn ? transformed(fitted(state), path(features(state).c)(state.turn)) : fitted(state);
-  };
+  const turning = (state) => path(theirs(state).c)(state.turn);
+  const turned = (state) => (state.turn ? transformed(fitted(state), turning(state)) : fitted(state));
 
-  function cosines(S) {  // of channels of the back (rows) and of the front
-    const a = norms(S.AA), b = norms(S.BB), n = a.length, C = A.matrix(n, n);
-    for (let i = 0; i < n; i++) for (let j = 0; j < n; j++) {
-      C.d[j * n + i] = a[i] && b[j] ? S.AB.d[i * n + j] / (a[i] * b[j]) : 0;
-    }
-    return C;
+  function cosines({ AA, AB, BB }) {  // of channels of the back (rows) and of the front
+    const a = norms(AA), b = norms(BB), n = a.length;
+    return A.each(A.transposed(AB), (value, k) => {
+      const size = a[k % n] * b[Math.floor(k / n)];
+      return size ? value / size : 0;
+    });
   }
-  const negative = ({ r, c, d }) => A.matrix(r, c, d.map((v) => -v));
 
   // inputs[j] is the channel of the front that channel j of the back gets
   function permutation(S, inputs, scaled) {
@@ -120,7 +102,7 @@ function Stitching({ networks, digits, fit }) {
       W = A.times(A.transposed(V), A.times(V, W));
     }
     if (stretch) {
-      const varies = norms(A.times(A.times(W, AA), A.transposed(W))), wanted = norms(BB);
+      const varies = norms(both(W, AA)), wanted = norms(BB);
       W = A.times(A.diagonal([...varies].map((v, j) => (v > 0 ? (wanted[j] / v) ** stretch : 1))), W);
     }
     return W;
@@ -136,7 +118,7 @@ function Stitching({ networks, digits, fit }) {
     const bias = new Float64Array(n);
     if (state.map === "none") return { W: A.eye(n), bias };
     const gain = state.map === "permutation" ? A.transposed(S.AB) : cosines(S);  // by size, or by shape alone
-    const inputs = state.map === "by hand" ? state.hand : A.assignment(negative(gain));
+    const inputs = state.map === "by hand" ? state.hand : A.assignment(A.each(gain, (v) => -v));
     return { W: permutation(S, inputs, state.map !== "permutation"), bias };
   }
 
@@ -144,12 +126,13 @@ function Stitching({ networks, digits, fit }) {
 
   // With batch norm re-estimated the digits of the fit pass, too: the back's statistics are theirs.
   function stitched(state) {
-    const { W, bias } = map(state), M = state.turn ? A.times(W, path(W.r)(state.turn)) : W;
+    const { W, bias } = map(state), M = state.turn ? A.times(W, turning(state)) : W;
     const skipped = state.norm === "re-estimated" ? fit : 0, x = skipped ? features(state) : toJudge(state);
-    const moved = linear(x, M, bias), logits = Engine.run(back, moved, { from: cut(state), fit: skipped });
+    const moved = Engine.mix(M, x, bias);
+    const logits = Engine.run(back, moved, { from: cut(state), fit: skipped });
     const answers = Engine.answers(logits).slice(skipped);
-    const right = answers.filter((answer, i) => answer === labels[fit + i]).length;
-    return { W, M, bias, answers, accuracy: right / judged, moved: Engine.samples(moved, skipped, moved.n) };
+    const accuracy = Engine.accuracy(answers, digits.labels.slice(fit));
+    return { W, bias, answers, accuracy, moved: Engine.samples(moved, skipped, moved.n) };
   }
 
   function procrustes({ AA, AB, BB }) {  // as in the chapter on dissimilarity: features that are not centred
@@ -166,27 +149,24 @@ function Stitching({ networks, digits, fit }) {
   }
 
   function gram(x) {  // which digits are alike: products over channels and positions, with means taken away
-    const n = x.n, K = A.inner(...Array(2).fill(A.transposed(A.matrix(x.d.length / n, n, x.d))));
+    const n = x.n, X = A.transposed(A.matrix(x.d.length / n, n, x.d)), K = A.inner(X, X);
     const means = rowSums(K).map((sum) => sum / n), all = means.reduce((p, q) => p + q) / n;
-    return { ...K, d: K.d.map((value, k) => value - means[Math.floor(k / n)] - means[k % n] + all) };
+    return A.each(K, (value, k) => value - means[Math.floor(k / n)] - means[k % n] + all);
   }
 
   // Of what reaches the back and what the back had while it was trained, on the digits that are judged.
   function measures(state, { moved }) {
-    const known = once(`judged ${place(state)}`, () => {
+    const known = once(`known judged ${place(state)}`, () => {
       const x = toJudge({ ...state, front: "itself" });
-      return { ...ofBack(byChannel(x, judged)), L: gram(x) };
+      return { ...ofBack(Engine.channels(x, judged)), L: gram(x) };
     });
-    const S = sums(byChannel(moved, judged), known), K = gram(moved), { L } = known;
+    const S = sums(Engine.channels(moved, judged), known), K = gram(moved), { L } = known;
     const cka = K.d.reduce((sum, v, k) => sum + v * L.d[k], 0) / Math.sqrt(A.squares(K) * A.squares(L));
     const gap = trace(S.AA) + trace(S.BB) - 2 * trace(S.AB);
     return { cka, r2: 1 - gap / trace(centred(S).BB), ...procrustes(S) };
   }
 
-  const grey = (i, position) => {  // of a digit, from 0 to 1
-    return (images.d[position * images.n + i] - digits.shift) / (16 * digits.scale);
-  };
   const alone = (state) => stitched({ ...state, front: "itself", turn: 0, map: "none", norm: "frozen" });
-  return { stitched, measures, alone, features, hiddenElement, path, grey, untrained, layers: hidden.length,
+  return { stitched, measures, alone, features, hiddenElement, path, untrained,
     channels: (state) => theirs(state).c, cosines: (state) => cosines(turned(state)) };
 }

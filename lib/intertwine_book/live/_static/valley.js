@@ -3,7 +3,7 @@
 // u is the norm of the weights into the hidden neurons, biases included, and v that of the weights out of
 // them; all else is as trained. With ReLU the outputs are s·z + b, where s = uv / (u₀v₀); as trained, s = 1.
 function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours }) {
-  const { element, set, slider, button, announcer, drawing, number } = Controls;
+  const { element, set, slider, number } = Controls;
   const z = Engine.halves(scores), n = labels.length, c = bias.length;  // those of a sample one after another
   const most = Math.exp(1.3) * Math.max(u0, v0), far = 15, high = 3;  // what the pictures show
   let u, v, first, path, rate = start.rate, decay = 0, run = 0;
@@ -28,33 +28,31 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours })
   const imbalance = () => u * u - v * v;
 
   const panels = element(root, "div", { class: "panels two" });
-  const panel = (alt, caption, across, up) => {
-    const figure = element(panels, "figure");
-    const svg = element(figure, "svg", { role: "img", viewBox: "0 0 300 256", "aria-label": alt });
-    element(figure, "figcaption", {}, caption);
+  const panel = (alt, caption, [across, left, right, ...ticks], [up, top, ...marks]) => {
+    const { svg } = Controls.panel(panels, alt, "0 0 300 256", caption);
     const ink = { fill: "currentColor", "font-size": 12, "text-anchor": "middle" };
     const write = (x, y, text, more) => element(svg, "text", { x, y, ...ink, ...more }, text);
     const draws = (stroke, width, more) =>
       element(svg, "path", { fill: "none", stroke, "stroke-width": width, ...more });
+    const X = (a) => 44 + 250 * (a - left) / (right - left), Y = (b) => 214 - 206 * b / top;
     draws("currentColor", 1, { d: "M44 8V214H294" });
     write(169, 250, across);
     write(0, 0, up, { transform: "translate(13 111) rotate(-90)" });
-    return { svg, draws, write };
+    for (const a of ticks) write(X(a), 231, number(a));
+    for (const b of marks) write(b < 10 ? 34 : 26, Y(b) + 4, number(b));
+    const line = (points) => {
+      return `M${points.map(([a, b]) => `${X(a).toFixed(1)} ${Y(b).toFixed(1)}`).join("L") || "0 0"}`;
+    };
+    return { svg, draws, X, Y, line };
   };
   const plane = panel("Level curves of the loss over two norms of weights, and a ball",
-    "green: the orbit; dashed: equal imbalance", "norm of the weights in", "norm of the weights out");
+    "green: the orbit; dashed: equal imbalance", ["norm of the weights in", 0, most, 50, 100],
+    ["norm of the weights out", most, 50, 100]);
   const section = panel("The loss near the ball, in the direction in which it bends most",
-    "blue: at the ball; dashed: as trained", "distance in weight space", "loss");
-  const X = (a) => 44 + 250 * a / most, Y = (b) => 214 - 206 * b / most;
-  const line = (points) => `M${points.map((p) => p.map((a) => a.toFixed(1)).join(" ")).join("L") || "0 0"}`;
-  const curve = (f) => line(Array.from({ length: 121 }, (_, k) => f(k / 120))
-    .filter((p) => Math.max(...p) < 1.0001 * most).map(([a, b]) => [X(a), Y(b)]));
-  for (const a of [0, 50, 100]) {
-    plane.write(X(a), 231, a);
-    if (a) plane.write(26, Y(a) + 4, a);
-  }
-  for (const e of [-10, 0, 10]) section.write(169 + 125 * e / far, 231, number(e));
-  for (const l of [0, 1, 2, 3]) section.write(34, 218 - 206 * l / high, l);
+    "blue: at the ball; dashed: as trained", ["distance in weight space", -far, far, -10, 0, 10],
+    ["loss", high, 1, 2, 3]);
+  const steps = Array.from({ length: 121 }, (_, k) => k / 120);
+  const curve = (f) => plane.line(steps.map(f).filter((p) => Math.max(...p) < 1.0001 * most));
   for (const s of [0.25, 0.5, 1, 1.5, 2, 3]) {
     const middle = Math.sqrt(s * u0 * v0), ratio = most / middle;
     const d = curve((k) => [middle * ratio ** (2 * k - 1), middle * ratio ** (1 - 2 * k)]);
@@ -62,32 +60,32 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours })
   }
   const kept = plane.draws(colours.orange, 2, { "stroke-dasharray": "6 4" });
   const trail = plane.draws(colours.blue, 2);
-  element(plane.svg, "circle", { cx: X(u0), cy: Y(v0), r: 4, fill: colours.grey });
+  element(plane.svg, "circle", { cx: plane.X(u0), cy: plane.Y(v0), r: 4, fill: colours.grey });
   const ball = element(plane.svg, "circle", { r: 9, fill: colours.blue });
-  const across = (a, b) => line(Array.from({ length: 121 }, (_, k) => {
-    const e = far * (k / 60 - 1), r = Math.hypot(a, b);
-    return [169 + 125 * e / far, Math.max(-20, 214 - 206 * loss(a + e * b / r, b + e * a / r).value / high)];
+  const across = (a, b) => section.line(steps.map((k) => {
+    const e = far * (2 * k - 1), r = Math.hypot(a, b);
+    return [e, Math.min(1.13 * high, loss(a + e * b / r, b + e * a / r).value)];
   }));
   section.draws(colours.grey, 1.5, { d: across(u0, v0), "stroke-dasharray": "4 3" });
   const here = section.draws(colours.blue, 3);
-  const spot = element(section.svg, "circle", { cx: 169, r: 6, fill: colours.blue });
-  const result = element(root, "p"), announce = announcer(root);
+  const spot = element(section.svg, "circle", { cx: section.X(0), r: 6, fill: colours.blue });
+  const result = element(root, "p"), announce = Controls.announcer(root);
 
   const draw = () => {
-    const { value } = loss(u, v), steps = path.length - 1, least = Math.sqrt(Math.abs(first));
-    set(ball, { cx: X(u), cy: Y(v) });
-    set(trail, { d: line(path.map(([a, b]) => [X(a), Y(b)])) });
+    const { value } = loss(u, v), count = path.length - 1, least = Math.sqrt(Math.abs(first));
+    set(ball, { cx: plane.X(u), cy: plane.Y(v) });
+    set(trail, { d: plane.line(path) });
     const equal = (k) => [Math.hypot(least, k * most), k * most];
     set(kept, { d: curve(first > 0 ? equal : (k) => equal(k).reverse()) });
     set(here, { d: across(u, v) });
-    set(spot, { cy: 214 - 206 * Math.min(value, high + 1) / high });
+    set(spot, { cy: section.Y(Math.min(value, high + 1)) });
     const change = number(100 * (imbalance() / first - 1), 1);
     result.textContent = `loss ${number(value, 3)}, imbalance ${number(imbalance())}`
-      + (steps ? `; after ${steps} steps the imbalance has changed by ${change} %` : "")
+      + (count ? `; after ${count} steps the imbalance has changed by ${change} %` : "")
       + (Math.max(u, v) > most ? "; the ball is outside the picture" : "");
     announce(result.textContent);
   };
-  const ask = drawing(draw);
+  const ask = Controls.drawing(draw);
   const drop = (a, b) => {  // the ball begins a new path
     [u, v, run] = [a, b, run + 1];
     [first, path] = [imbalance(), [[u, v]]];
@@ -98,7 +96,7 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours })
     over.show(u * v / u0 / v0);
   };
   const descend = (count) => {  // with an eye on it, unless the reader wants no motion
-    const mine = ++run, some = matchMedia("(prefers-reduced-motion: reduce)").matches ? count : 4;
+    const mine = ++run, some = Controls.still() ? count : 4;
     const go = (left) => {
       if (mine !== run) return;
       for (let k = 0; k < Math.min(some, left); k++) {
@@ -125,23 +123,18 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours })
     text: (e) => `η = ${number(2 ** e, 1)}`, moved: (e) => { rate = 2 ** e; } });
   slider(root, { label: "weight decay", min: 0, max: 0.001, step: 0.0001, value: 0,
     text: (l) => `λ = ${number(l, 4)}`, moved: (l) => { decay = l; } });
-  const buttons = element(root, "p", { style: "display: flex; flex-wrap: wrap; gap: 0.4em" });
-  button(buttons, "descend: 100 steps", () => descend(100));
-  button(buttons, "one step", () => descend(1));
-  button(buttons, "as trained", () => { drop(u0, v0); say(); });
-  const pointed = ({ pointerId, clientX, clientY }) => {
-    if (!plane.svg.hasPointerCapture(pointerId)) return;
-    const at = new DOMPoint(clientX, clientY).matrixTransform(plane.svg.getScreenCTM().inverse());
-    const inside = (a) => Math.max(0.05 * most, Math.min(most, a));
-    drop(inside((at.x - 44) * most / 250), inside((214 - at.y) * most / 206));
-    say();
-  };
-  set(plane.svg, { style: "touch-action: none; cursor: crosshair" });
-  plane.svg.addEventListener("pointerdown", (event) => {
-    plane.svg.setPointerCapture(event.pointerId);
-    pointed(event);
+  Controls.buttons(root, {
+    "descend: 100 steps": () => descend(100),
+    "one step": () => descend(1),
+    "as trained": () => { drop(u0, v0); say(); },
   });
-  plane.svg.addEventListener("pointermove", pointed);
+  set(plane.svg, { style: "touch-action: none; cursor: crosshair" });
+  Controls.drag(plane.svg, (event) => {
+    const { x, y } = Controls.inside(plane.svg, event);
+    const within = (a) => Math.max(0.05 * most, Math.min(most, a));
+    drop(within((x - 44) * most / 250), within((214 - y) * most / 206));
+    say();
+  });
   place();
   draw();
 }
