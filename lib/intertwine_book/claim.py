@@ -10,7 +10,7 @@ import pandas as pd
 from IPython.display import HTML
 
 from intertwine import files
-from intertwine_book.claims.board import board_of
+from intertwine_book.board import board_of
 from intertwine_book.claims.ledger import READING, Claim, claim_from
 from intertwine_book.claims.rules import Verdict, check_scale, judge_rows
 from intertwine_book.record import Record
