@@ -51,7 +51,7 @@ def press_until(page, key, text, name="accuracy"):
 def test_each_map_shows_the_accuracy_of_the_library(page, two):
     show(page, benches.which_map())
     known = {
-        name: in_percent(two.stitched(map=name).evaluate(two.judge))
+        name: in_percent(two.stitched(map=name, again=True).evaluate(two.judge))
         for name in ("none", "permutation", "scaled", "least squares")
     }
     assert said(page) == known["none"]
@@ -62,7 +62,7 @@ def test_each_map_shows_the_accuracy_of_the_library(page, two):
     page.get_by_role("radio", name="the second, moved").check()
     page.get_by_role("radio", name="permutation with scalings").check()
     until(page, in_percent(two.alone()))
-    page.get_by_role("button", name="As at first").click()
+    page.get_by_role("button", name="Reset").click()
     until(page, known["none"])
     assert page.get_by_role("radio", name="none").is_checked()
     assert page.get_by_role("radio", name="the first network").is_checked()
@@ -75,7 +75,7 @@ def test_digits_say_what_the_network_answers(page, two):
     until(page, in_percent(two.alone()))
     assert page.locator(".digits span").all_inner_texts() == [*"0123456789"]
     page.get_by_role("radio", name="the first network").check()
-    until(page, in_percent(two.stitched().evaluate(two.judge)))
+    until(page, in_percent(two.stitched(again=True).evaluate(two.judge)))
     assert page.locator(".digits .wrong").count() >= 5
     assert re.search(r"0: \d, 1: \d", page.locator(".digits").get_attribute("aria-label"))
 
@@ -108,13 +108,13 @@ def test_the_hidden_order_is_found_by_dragging_and_by_sliders(page, two):
         page.mouse.move(box["x"] + middle[order[row]], box["y"] + middle[row], steps=3)
         page.mouse.up()
     page.get_by_label("channel of the back").fill("7")
-    page.get_by_label("gets of the front").fill(str(order[6] + 1))
+    page.get_by_label("takes channel").fill(str(order[6] + 1))
     until(page, in_percent(two.alone()))
 
 
 def test_the_stretch_gains_accuracy_and_loses_fit(page, two):
     show(page, benches.best_fit())
-    slider = page.get_by_role("slider", name="stretch the fit")
+    slider = page.get_by_role("slider", name="restore lost variance")
     cut = {"layer": 2, "before": True}
     made = {t: two.stitched(map=lambda s, t=t: variance_restored(s, t), **cut) for t in (0.0, 0.5, 1.0)}
     accuracy = {t: in_percent(each.evaluate(two.judge)) for t, each in made.items()}
@@ -130,6 +130,33 @@ def test_the_stretch_gains_accuracy_and_loses_fit(page, two):
     page.get_by_role("radio", name="re-estimated").check()
     again = two.stitched(map=lambda s: variance_restored(s, 0.5), again=True, **cut)
     until(page, in_percent(again.evaluate(two.judge)))
+
+
+def test_an_opened_fold_moves_nothing_beside_it(page):
+    page.set_viewport_size({"width": 800, "height": 1200})
+    show(page, benches.which_map())
+    before = page.locator("canvas.map").bounding_box()
+    for fold in page.locator("summary").all():
+        fold.click()
+    assert page.get_by_role("slider", name="turn the front").is_visible()
+    assert page.locator("canvas.map").bounding_box() == before
+
+
+def test_the_line_leaves_the_end_of_the_track_to_be_seen(page):
+    show(page, benches.which_map())
+    line, track = (page.locator(f".measure.accuracy {part}").bounding_box() for part in (".track u", ".track"))
+    assert track["x"] + track["width"] - line["x"] - line["width"] >= 5
+    assert "98.5\N{NO-BREAK SPACE}%" in page.locator(".note", has_text="The line").text_content()
+
+
+def test_by_hand_says_that_it_scales_and_shades_up_to_the_likest_channels(page, two):
+    show(page, benches.which_map())
+    page.get_by_role("radio", name="by hand, scaled").check()
+    page.locator("canvas.map[style*=none]").wait_for()
+    cells = """() => { const c = document.querySelector('canvas.map'), p = c.getContext('2d'), n = c.width / 12;
+    const alpha = (k) => p.getImageData(12 * (k % n) + 6, 12 * Math.floor(k / n) + 6, 1, 1).data[3];
+    return Math.max(...Array.from({length: n * n}, (_, k) => alpha(k))); }"""
+    assert page.evaluate(cells) == 255
 
 
 def test_measures_see_what_their_groups_say(page, two):

@@ -14,21 +14,21 @@ _CHOICES: dict[str, tuple[str, dict[Any, str]]] = {  # of each control: what it 
     "map": (
         "Map",
         {
-            "none": "none",
-            "by hand": "by hand",
+            "none": "none (identity)",
+            "by hand": "by hand, scaled",
             "permutation": "permutation",
             "scaled": "permutation with scalings",
             "least squares": "least squares",
         },
     ),
     "front": (
-        "Front of",
+        "Front of (moved: permuted and rescaled)",
         {
             "twin": "the first network",
             "itself": "the second itself",
             "moved": "the second, moved",
             "untrained": "an untrained one",
-            "noise": "noise of each class",
+            "noise": "noise around one picture a class",
         },
     ),
     "layer": ("Cut at layer", {1: "1", 2: "2", 3: "3", 4: "4"}),
@@ -38,10 +38,10 @@ _CHOICES: dict[str, tuple[str, dict[Any, str]]] = {  # of each control: what it 
 _SLIDERS = ("turn", "stretch", "rank")
 _MEASURES = {
     "accuracy": "accuracy",
-    "cka": "CKA of digits",
+    "cka": "CKA",
     "orthogonal": "Procrustes, orthogonal",
     "group": "Procrustes, ReLU's group",
-    "r2": "R² of positions",
+    "r2": "R² of the fit",
 }
 
 

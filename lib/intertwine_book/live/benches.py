@@ -53,7 +53,7 @@ def best_fit() -> HTML:
         bars=["r2"],
         still=_accuracies(two, tried),
         sentence="Accuracy of two digit networks that are joined by least squares before the second ReLU. "
-        "With JavaScript you stretch the fit here.",
+        "With JavaScript you restore the lost variance here.",
         name="bench-fit",
     )
 

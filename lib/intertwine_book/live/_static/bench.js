@@ -3,6 +3,8 @@ function bench(root, { data, opens, shows, bars, choices, measures }) {
   const { element, percent, number } = Controls, stitching = Stitching(data), { labels } = data.digits;
   const first = { front: "twin", layer: 2, before: false, turn: 0, map: "none", rank: Infinity, stretch: 0,
     norm: "frozen", hand: [], ...opens };
+  const joined = "Front: first layers of one network → map → back: last layers of the second network.";
+  element(root, "p", { class: "note" }, joined);
   const state = { ...first }, { results, controls } = Controls.columns(root);
   const ask = Controls.drawing(draw), announce = Controls.announcer(results);
 
@@ -15,12 +17,11 @@ function bench(root, { data, opens, shows, bars, choices, measures }) {
     const track = element(row, "div", { class: "track" });
     rows.set(name, { bar: element(track, "i"), said: element(row, "b"), track });
   }
-  const headline = element(results, "div", { class: "measures" });
-  ["accuracy", ...bars].forEach((name) => measure(headline, name));
+  ["accuracy", ...bars].forEach((name) => measure(results, name));
   const alone = stitching.alone(state);
   element(rows.get("accuracy").track, "u", { style: `left: ${100 * alone.accuracy}%` });
   const ground = `Of ${alone.answers.length} digits. The line: the second network alone,`;
-  element(results, "p", { class: "note" }, `${ground} ${percent(alone.accuracy, 1)}.`);
+  element(results, "p", { class: "note" }, `${ground} ${percent(alone.accuracy, 1).replace(" ", "\u00a0")}.`);
 
   // one digit of each class which the second network alone classifies correctly: an error is the stitch's
   const digits = element(results, "div", { class: "digits", role: "img" });
@@ -34,11 +35,10 @@ function bench(root, { data, opens, shows, bars, choices, measures }) {
   // ---- controls: those that the page asks about, and the others in a fold
 
   const asked = element(controls, "div"), more = Controls.fold(controls, "More to change");
-  const all = Controls.fold(controls, "What the measures say");
+  const all = Controls.fold(controls, "What the measures say (1 = the same)");
   const rest = Object.keys(measures).filter((name) => !rows.has(name));
-  rest.forEach((name) => measure(element(all, "div", { class: "measures" }), name));
-  const what = "CKA: which digits are alike, the biased estimate. Procrustes and R²: positions are samples.";
-  element(all, "p", { class: "note" }, what);
+  rest.forEach((name) => measure(all, name));
+  element(all, "p", { class: "note" }, "CKA compares digits (biased estimate), Procrustes and R² positions.");
   all.addEventListener("toggle", ask);
   const hand = ["row", "from"];  // their place is beside the map's
   const place = (name) => (shows.includes(hand.includes(name) ? "map" : name) ? asked : more);
@@ -49,11 +49,11 @@ function bench(root, { data, opens, shows, bars, choices, measures }) {
   const legend = element(under, "p", { class: "note" });
 
   const SLIDERS = {
-    turn: { label: "turn the front", min: 0, max: 1, step: 0.01, text: (v) => percent(v) },
-    stretch: { label: "stretch the fit", min: 0, max: 1, step: 0.05, text: (v) => percent(v) },
+    turn: { label: "turn the front by a random rotation", min: 0, max: 1, step: 0.01, text: percent },
+    stretch: { label: "restore lost variance", min: 0, max: 1, step: 0.05, text: (v) => percent(v) },
     rank: { label: "rank of the map", min: 1, max: 64, step: 1 },
     row: { label: "channel of the back", min: 1, max: 64, step: 1, moved: (v) => { select(v - 1); ask(); } },
-    from: { label: "gets of the front", min: 1, max: 64, step: 1, moved: (v) => give(v - 1) },
+    from: { label: "takes channel … of the front", min: 1, max: 64, step: 1, moved: (v) => give(v - 1) },
   };
   const made = {};
   for (const name of new Set([...shows, ...Object.keys(choices), ...Object.keys(SLIDERS)])) {
@@ -62,7 +62,7 @@ function bench(root, { data, opens, shows, bars, choices, measures }) {
     made[name] = options ? Controls.choice(place(name), { label, options, value, chosen })
       : Controls.slider(place(name), { value, moved: chosen, ...SLIDERS[name] });
   }
-  Controls.button(controls, "As at first", () => {
+  Controls.button(controls, "Reset", () => {
     change({ ...first });
     for (const name of [...Object.keys(choices), "turn", "stretch"]) made[name].show(state[name]);
   });
@@ -106,9 +106,9 @@ function bench(root, { data, opens, shows, bars, choices, measures }) {
 
   // ---- drawing
 
-  function drawMap(W) {  // blue is negative and red positive; by hand, the fainter, the smaller the cosine
+  function drawMap(W) {  // blue is negative and orange positive; by hand, the fainter, the smaller the cosine
     const n = W.r, side = 12, own = state.map === "by hand", M = own ? stitching.cosines(state) : W;
-    const top = own ? 1 : Math.max(...M.d.map(Math.abs)) || 1;
+    const top = Math.max(...M.d.map(Math.abs)) || 1;
     Object.assign(canvas, { width: n * side, height: n * side });
     Object.assign(pen, { strokeStyle: getComputedStyle(root).color });
     canvas.style.touchAction = own ? "none" : "auto";
@@ -122,7 +122,7 @@ function bench(root, { data, opens, shows, bars, choices, measures }) {
       if (own && state.hand[i] === k % n) pen.strokeRect(x + 2, y + 2, side - 4, side - 4);
     }
     const words = own ? "Drag a mark along its row: the fuller a cell, the more alike both channels."
-      : "Blue: negative, red: positive.";
+      : "Blue: negative, orange: positive.";
     legend.textContent = `The map: rows are channels of the back, columns of the front. ${words}`;
     Controls.set(canvas, { "aria-label": `The map, ${n} by ${n}` });
   }
