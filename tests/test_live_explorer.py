@@ -16,6 +16,7 @@ from intertwine_book.live.explorer import OPTIONS, explore, explorer, packed
 from intertwine_book.live.folded import folded, ranges, together
 from intertwine_book.live.recorded import recorded
 from intertwine_book.live.views import key, of_block, of_public, view, written
+from intertwine_book.live.words import MOVES, REASONS, SIDES, reason, units, worded
 
 RECORDED = recorded()
 BLOCKS = [Switches(*on) for on in product((True, False), repeat=6)]
@@ -64,7 +65,7 @@ def test_dimensions_add_up_and_every_number_names_a_space_or_a_row(name):
         assert start < min(ends) and max(ends) < len(rows) and {*on} <= {*range(len(spaces))}
     for k, space in enumerate(spaces):
         assert any(k in row["writes"] + row["reads"] for row in rows) and space["why"]
-        for _, shape, axis, part in space["writers"] + space["readers"]:
+        for _, shape, axis, part in [row for side in SIDES for row in space[side]]:
             assert shape[axis] % space["units"] == 0 or part
 
 
@@ -99,10 +100,40 @@ def test_a_view_of_a_network_with_blocks_has_its_whole_dimension_and_all_of_its_
     shown = view(found, 1)
     assert sum(space["dimension"] for space in shown["spaces"]) == found["dimension"]
     assert sum(space["times"] for space in shown["spaces"]) == len(found["spaces"])
-    for side in ("writers", "readers"):
-        names = {f"{row['module']}.{row['parameter']}" for space in found["spaces"] for row in space[side]}
-        listed = {name for space in shown["spaces"] for name, *_ in space[side]}
-        assert len(listed) == len([*together(sorted(names))])
+    rows = [row for space in found["spaces"] for side in ("writers", "readers") for row in space[side]]
+    names = {f"{row['module']}.{row['parameter']}" for row in rows}
+    listed = {name for space in shown["spaces"] for side in SIDES for name, *_ in space[side]}
+    assert len(listed) == len([*together(sorted(names))])
+
+
+def test_keys_are_listed_apart_from_queries_and_tied_embeddings_apart_from_both():
+    stream, _, heads, *_ = RECORDED["GPT-2"]["spaces"]
+    weight = "transformer.h.{0–11}.attn.c_attn.weight", [768, 2304], 1
+    assert heads["writers"][0] == [*weight, "0–767"] and heads["duals"][0] == [*weight, "768–1535"]
+    assert stream["both"] == [["transformer.wte.weight", [50257, 768], 1, ""]]
+    assert all(name != "transformer.wte.weight" for name, *_ in stream["readers"] + stream["writers"])
+
+
+# --- the words ---
+
+
+def test_the_spaces_of_a_network_have_names_of_their_own_and_words_for_every_reason_on_record():
+    words = " ".join(REASONS)
+    for name, shown in RECORDED.items():
+        told = worded(name, shown)["spaces"]
+        assert len({space["name"] for space in told}) == len(told)
+        for before, space in zip(shown["spaces"], told, strict=True):
+            assert any(space["why"].endswith(moves) for moves in MOVES.values()), space["why"]
+            for token in before["why"]:  # none is left as the library has it, unless it is plain
+                assert token in words or token not in space["why"] or token.endswith("reads")
+
+
+def test_reasons_and_units_are_told_in_english():
+    assert reason(["silu", "mul"], "Σ₂₅₆ ⋉ (ℝ*)²⁵⁶") == (
+        "SiLU acts on each unit; units are multiplied one by one: permutations, scales of any sign"
+    )
+    assert reason(["rms_norm"], "O(64)") == "RMS norm acts on it: any orthogonal matrix"
+    assert units("in a head: queries, keys", 64, "GL(64) for each of 12") == "64 units in each of 12 heads"
 
 
 class Branch(nn.Module):
@@ -152,14 +183,19 @@ def text_of(page, place):
     return page.locator(place).inner_text()
 
 
+def size(what):
+    return f"dimension {what['dimension']:,}" if what.get("dimension") else "finite"
+
+
 def assert_shows(page, shown):
-    assert text_of(page, ".total").startswith(f"The group has dimension {shown['dimension']:,}")
-    assert f"{shown['parameters']:,} parameters" in text_of(page, ".total")
+    total, rest = text_of(page, ".total"), f" of {shown['parameters']:,} weights."
+    assert f". Linear changes of the weights that leave the function unchanged: {size(shown)}" in total
+    assert total.endswith(rest)
     items = page.locator(".spaces label").all_inner_texts()
     stays = ["what does not move"] * bool(shown["stays"])
     assert len(items) == 1 + len(shown["spaces"]) + len(stays)
     for item, space in zip(items[1:], shown["spaces"], strict=False):
-        for text in (space["role"], space["group"], f"{space['dimension']:,}"):
+        for text in (space["role"], space["group"], size(space).removeprefix("dimension ")):
             assert text in item
     assert (
         page.locator(".graph svg")
@@ -187,6 +223,8 @@ def test_each_switch_gives_the_group_that_find_symmetries_gives(page):
         sign = "+" if change > 0 else "−" if change else "±"
         assert f"({sign}{abs(change):,} by this switch)" in text_of(page, ".total"), name
     assert_shows(page, of_block(state))
+    page.locator(".spaces label").nth(1).click(force=True)
+    assert "by this switch" not in text_of(page, ".total")
 
 
 def lit(page):
@@ -196,14 +234,17 @@ def lit(page):
 
 
 def test_a_space_is_chosen_by_keys_and_its_weights_light_up_with_the_reason(page):
-    shown = RECORDED[key(MODERN)]
+    shown = worded("a block", RECORDED[key(MODERN)])
     assert all(lit(page))
     page.locator(".spaces input").first.focus()
     for space in shown["spaces"]:
         page.keyboard.press("ArrowDown")
         told = text_of(page, ".told").replace("\n", " ")
-        assert f"Why: {', '.join(space['why'])}." in told and f"dimension {space['dimension']:,}" in told
-        weights = space["writers"] + space["readers"]
+        assert f"moves {space['moves']}, {size(space)}. Why: {space['why']}." in told
+        assert space["name"] in told
+        for side, title in SIDES.items():
+            assert (title in told) == (side in space)
+        weights = [row for side in SIDES for row in space.get(side, ())]
         for name, shape, *_ in weights:
             assert f"{name} {' × '.join(map(str, shape))}" in told
         bold = page.locator(".told strong").all_inner_texts()
@@ -244,7 +285,7 @@ def test_public_networks_are_chosen_and_a_block_comes_back_as_it_was_left(page):
         page.get_by_text(name, exact=True).click(force=True)
         assert_shows(page, RECORDED[name])
         assert not page.locator(".switches").is_visible()
-    page.get_by_text("a block of yours").click(force=True)
+    page.get_by_text("build a block").click(force=True)
     assert_shows(page, RECORDED[key(MODERN._replace(tied=True))])
 
 
@@ -264,6 +305,27 @@ def test_nothing_is_wider_than_the_window_and_letters_have_twelve_pixels(page):
         assert 13 * scale >= 11.9, name
 
 
+def test_a_list_that_goes_on_says_how_long_it_is_and_has_a_shade_at_its_edge(page):
+    spaces = len(RECORDED[key(MODERN)]["spaces"])
+    assert text_of(page, ".spaces > p").split("\n") == [f"{spaces} hidden spaces", "dimension"]
+    shade = page.locator(".spaces").evaluate("one => getComputedStyle(one).backgroundImage")
+    assert shade.count("linear-gradient") == 2
+    assert page.locator(".spaces").evaluate("one => one.scrollHeight > one.clientHeight")
+
+
+def test_no_band_reaches_the_letters_of_its_box(page):
+    boxes = page.locator(".graph svg > g").evaluate_all(
+        """all => all.filter(one => one.querySelector("text")).map(one =>
+            [one.querySelector("rect"), one.querySelector("text")].map(each => {
+                const box = each.getBBox();
+                return [box.y, box.y + box.height];
+            }))"""
+    )
+    assert boxes
+    for (top, bottom), (first, last) in boxes:
+        assert top + 4 <= first + 1 and last <= bottom - 4 + 0.5
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(browser, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra 'browser'")
@@ -276,9 +338,9 @@ def test_axe_finds_nothing(browser, scheme):
 
 def test_without_javascript_the_first_network_is_a_picture():
     still = CHAPTER.partition('<div class="still">')[2].partition("</div>")[0]
-    shown = RECORDED[key(MODERN)]
+    shown = worded("a block", RECORDED[key(MODERN)])
     for space in shown["spaces"]:
-        assert f"{space['role']}: {space['group']}" in still
+        assert f"{space['name']}: {space['group']}" in still
     assert still.count('id="node-') == len(shown["rows"]) and f"dimension {shown['dimension']:,}" in still
 
 
@@ -286,7 +348,8 @@ def test_a_network_of_one_s_own_is_explored(browser):
     network = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
     opened = browser.new_page()
     opened.set_content(PAGE.format(explore(network, torch.zeros(1, 3)).data))
-    assert text_of(opened, ".total") == "The group has dimension 4; the network has 26 parameters."
+    changes = "Linear changes of the weights that leave the function unchanged: dimension 4 of 26 weights."
+    assert text_of(opened, ".total") == f"Your network. {changes}"
     opened.close()
 
 

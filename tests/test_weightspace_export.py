@@ -95,3 +95,21 @@ def test_every_weight_of_the_run_belongs_to_a_node_with_the_spaces_that_move_it(
 def test_weights_that_meet_the_run_late_belong_to_the_node_that_reads_them():
     nodes, _ = find_symmetries(Positions().eval(), torch.arange(5)[None]).graph()
     assert [node.weights for node in nodes if node.function in ("add", "__add__")] == [("places.weight",)]
+
+
+def test_queries_move_by_the_matrix_and_keys_which_are_dual_by_its_inverse_transpose():
+    model = nn.TransformerEncoderLayer(8, 2, 6, norm_first=True).eval()
+    nn.init.normal_(bias := model.self_attn.in_proj_bias)
+    space = find_symmetries(model, torch.zeros(4, 1, 8))
+    both = zip(space.spaces, mappings(space), strict=True)
+    hidden, mapping = next(pair for pair in both if any(row.dual for row in pair[1].writers))
+    element = {hidden.name: hidden.sample(torch.Generator().manual_seed(0), 1.0)}
+    moved = space.act(model, element).self_attn.in_proj_bias
+    matrices = element[hidden.name].mixed.to(bias)
+    rows = [row for row in mapping.writers if row.parameter == "in_proj_bias"]
+    assert [row.dual for row in rows] == [False, True]
+    for row in rows:
+        for start, matrix in zip(row.starts, matrices, strict=True):
+            at = slice(start, start + 4)
+            acting = matrix.inverse().T if row.dual else matrix
+            torch.testing.assert_close(moved[at], acting @ bias[at], atol=1e-4, rtol=1e-4)

@@ -15,6 +15,7 @@ from intertwine_book.live.architectures import PUBLIC, Switches
 from intertwine_book.live.instrument import instrument
 from intertwine_book.live.recorded import NetworkView, recorded
 from intertwine_book.live.views import found, key, written
+from intertwine_book.live.words import SIDES, worded
 
 OPTIONS = {
     "norms": ("RMS norm", "layer norm"),
@@ -77,14 +78,20 @@ def explore(network: nn.Module, inputs: Any, *, outputs: Outputs = None, name: s
 def _page(
     name: str, views: Mapping[str, NetworkView], first: str, public: Sequence[str], *, blocks: bool
 ) -> HTML:
+    titles = {
+        each: "Your network" if each == "yours" else "Your block" for each in views if each not in PUBLIC
+    }
+    views = {each: worded(titles.get(each, each), view) for each, view in views.items()}
     most = max(len(each["spaces"]) for each in views.values())
     data = packed(views) | {"first": first, "public": [*public]}
     data["colours"] = [colour(k % 7 + 14 * (k // 7)) for k in range(most)]  # the eighth is unlike the first
+    data["sides"] = [[title, side] for side, title in SIDES.items()]
     data["switches"] = [[label, *options] for label, options in OPTIONS.items()] if blocks else []
     shown = views[first]
     sentence = (
         f"Each colour is a hidden space, and the axes of weights that move together have one colour. "
-        f"The group has dimension {shown['dimension']:,}; there are {shown['parameters']:,} parameters."
+        f"{shown['title']}. Linear changes of the weights that leave the function unchanged: "
+        f"dimension {shown['dimension']:,} of {shown['parameters']:,} weights."
     )
     return instrument(name, ["explorer"], data, still(shown), sentence)
 
@@ -94,7 +101,7 @@ def still(shown: NetworkView) -> str:
     rows = shown["rows"]
     nodes = [GraphNode("", row["label"], (), tuple(sorted({*row["reads"], *row["writes"]}))) for row in rows]
     edges = [GraphEdge(start, tuple(ends), tuple(spaces)) for start, ends, spaces in shown["values"]]
-    spaces = {k: (f"{s['role']}: {s['group']}", ", ".join(s["why"])) for k, s in enumerate(shown["spaces"])}
+    spaces = {k: (f"{s['name']}: {s['group']}", s["why"]) for k, s in enumerate(shown["spaces"])}
     drawing = str(draw(Graph(nodes, edges), spaces))
     wide = re.findall(r'width="(\d+)"', drawing)[0]
     return drawing.replace("<svg", f'<svg role="img" aria-label="A network" style="max-width: {wide}px"', 1)

@@ -14,6 +14,7 @@ from intertwine.weightspace.trace.trace import Outputs
 from intertwine_book.live.architectures import PLACES, PUBLIC, SwitchedBlock, Switches, build
 from intertwine_book.live.folded import Exported, RowGraph, folded, ranges, together
 from intertwine_book.live.recorded import RECORD, NetworkView
+from intertwine_book.live.words import SIDES
 
 
 def view(found: Exported, parameters: int) -> NetworkView:
@@ -94,9 +95,13 @@ def _spaces(graph: RowGraph, found: Exported, numbers: dict[int, int]) -> Iterat
         )
         both = sorted(w for w in readers - writers if holders[w] > 1)
         shown |= {"why": one["why"] + [f"{w} writes and reads" for w in both]}
-        for side in ("writers", "readers"):
-            shown[side] = [*_weights(members, side, found)]
-        yield shown
+        sides: dict[str, list[Any]] = {side: [] for side in SIDES}
+        for s in members:
+            for side in ("writers", "readers"):
+                for row in s[side]:
+                    dual = "duals" if side == "writers" and row["dual"] else side
+                    sides["both" if _name(row) in both else dual].append((s["units"], row))
+        yield shown | {side: [*_weights(rows, found)] for side, rows in sides.items()}
 
 
 def _role(space: dict[str, Any], graph: RowGraph, found: Exported) -> str:
@@ -117,14 +122,13 @@ def _role(space: dict[str, Any], graph: RowGraph, found: Exported) -> str:
     return "hidden units"
 
 
-def _weights(members: Sequence[dict[str, Any]], side: str, found: Exported) -> Iterator[list[Any]]:
+def _weights(rows: Sequence[tuple[int, dict[str, Any]]], found: Exported) -> Iterator[list[Any]]:
     """Names of weights, those of all blocks as one, the shape, the axis, and which entries if not all."""
     entries: dict[tuple[str, int], set[int]] = {}
-    for space in members:
-        for row in space[side]:
-            steps = range(0, space["units"] * row["step"], row["step"])
-            here = {a + b + c for a in row["starts"] for b in steps for c in range(row["size"])}
-            entries.setdefault((_name(row), row["axis"]), set()).update(here)
+    for units, row in rows:
+        steps = range(0, units * row["step"], row["step"])
+        here = {a + b + c for a in row["starts"] for b in steps for c in range(row["size"])}
+        entries.setdefault((_name(row), row["axis"]), set()).update(here)
     alike: dict[tuple[Any, ...], list[str]] = {}
     for (name, axis), numbers in entries.items():
         shape = tuple(found["weights"][name]["shape"])

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from intertwine.groups import CentredOrthogonal
 from intertwine.weightspace.act.action import State
 from intertwine.weightspace.act.space import WeightSpace
-from intertwine.weightspace.rules.axes import single, units
+from intertwine.weightspace.rules.axes import single
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.uses.check import noisy, outputs, unchanged
 from intertwine.weightspace.uses.left import warn_of, why
@@ -172,8 +172,7 @@ def _biases(space: WeightSpace) -> Iterator[tuple[Added, list[Way]]]:
         biases, means, readers = list[Added](), list[Added](), list[Added]()
         for k in run.names:
             for at, axis in enumerate(label := solution.labels.get(k, ())):
-                factors = [factor for factor in units(axis) if solution.hidden(factor) is hidden]
-                for entries, factor in zip(on_axis(space, axis, hidden), factors, strict=True):
+                for entries, factor in on_axis(space, axis, hidden):
                     place = Added(k, at, entries, hidden.vector(factor), hidden.parities(factor))
                     module, _, name = run.stored(k)[0].rpartition(".")
                     if (k, at) in space.inference.read:

@@ -25,6 +25,9 @@ class Slice(NamedTuple):
             space that lies within heads a start for each head.
         step: from a unit to the next.
         size: adjacent entries of each unit, as the units of a head.
+        dual: whether the inverse transpose of the matrix acts on the axis, not the matrix: as on readers, and
+            on keys, which write what queries meet. False where no matrix mixes the units, or only
+            orthogonal ones do.
     """
 
     module: str
@@ -33,6 +36,7 @@ class Slice(NamedTuple):
     starts: tuple[int, ...]
     step: int
     size: int
+    dual: bool
 
 
 class Mapping(NamedTuple):
@@ -44,10 +48,11 @@ class Mapping(NamedTuple):
             unit, and an order), or "permutation" (an order, perhaps signs).
         group: in symbols, as `WeightSpace.to_frame` has it.
         units: how many move together.
-        writers, readers: what is multiplied by an element, and by its inverse; of a rotation also behind the
-            gain of a norm, which is 1 after `fold`, or else changes the matrix there. Units of a gate, which
-            multiplies others, only change places, and so do those of a tensor that both writes and reads, as
-            of tied embeddings; it is listed once, as a reader. `fold` shows how to untie it.
+        writers, readers: what is multiplied by an element (by its inverse transpose where a slice is
+            `dual`, as keys are), and by its inverse; of a rotation also behind the gain of a norm, which is 1
+            after `fold`, or else changes the matrix there. Units of a gate, which multiplies others, only
+            change places, and so do those of a tensor that both writes and reads, as of tied embeddings; it
+            is listed once, as a reader. `fold` shows how to untie it.
     """
 
     space: str
@@ -75,47 +80,49 @@ def mappings(space: WeightSpace) -> list[Mapping]:
     found = []
     for hidden in space.spaces:
         sides: tuple[list[Slice], list[Slice]] = ([], [])
-        for index, k, entries in entries_of(space, hidden):
-            sides[(index, k) in space.inference.read].append(_slice(space, index, k, entries))
+        mixed = hidden.matrices is not None and not hidden.matrices.self_dual
+        for index, k, entries, factor in entries_of(space, hidden):
+            dual = mixed and hidden.vector(factor) == (-1,)
+            sides[(index, k) in space.inference.read].append(_slice(space, index, k, entries, dual))
         for edge, center, other in space.solution.ends:
             if space.solution.hidden(center) is hidden:  # on the other side of a gain
                 reads = edge.center == "before"
-                for index, k, entries in entries_of(space, space.solution.hidden(other)):
+                for index, k, entries, _ in entries_of(space, space.solution.hidden(other)):
                     if (
                         index not in (edge.gain, edge.variance)
                         and ((index, k) in space.inference.read) == reads
                     ):
-                        sides[reads].append(_slice(space, index, k, entries))
+                        sides[reads].append(_slice(space, index, k, entries, mixed and reads))
         writers, readers = (tuple(dict.fromkeys(side)) for side in sides)
         found.append(Mapping(hidden.name, _kind(hidden), hidden.group, hidden.size, writers, readers))
     return found
 
 
-def entries_of(space: WeightSpace, hidden: HiddenSpace) -> Iterator[tuple[int, int, Entries]]:
-    """Where the units of a space lie: the number of a parameter, an axis, and entries on this axis."""
+def entries_of(space: WeightSpace, hidden: HiddenSpace) -> Iterator[tuple[int, int, Entries, Unit]]:
+    """Where the units of a space lie: the number of a parameter, an axis, entries on it, and the factor."""
     run = space.inference.run
     for index in run.names:
         for k, axis in enumerate(space.solution.labels.get(index, ())):
             part = run.parts.get(index) if k == 0 else None
-            for entries in on_axis(space, axis, hidden):
-                yield index, k, entries if part is None else _whole(entries, run.shapes, part)
+            for entries, factor in on_axis(space, axis, hidden):
+                yield index, k, entries if part is None else _whole(entries, run.shapes, part), factor
 
 
-def _slice(space: WeightSpace, index: int, axis: int, entries: Entries) -> Slice:
+def _slice(space: WeightSpace, index: int, axis: int, entries: Entries, dual: bool) -> Slice:
     module, _, parameter = space.inference.run.stored(index)[0].rpartition(".")
     starts, step = tuple(entries[:, 0, 0].tolist()), int(entries[0, 1, 0] - entries[0, 0, 0])
-    return Slice(module, parameter, axis, starts, step, entries.shape[2])
+    return Slice(module, parameter, axis, starts, step, entries.shape[2], dual)
 
 
-def on_axis(space: WeightSpace, axis: Axis, hidden: HiddenSpace) -> Iterator[Entries]:
-    """The entries of an axis that belong to the units of a space."""
+def on_axis(space: WeightSpace, axis: Axis, hidden: HiddenSpace) -> Iterator[tuple[Entries, Unit]]:
+    """The entries of an axis that belong to the units of a space, and the factors that they are."""
     start = 0
     for segment in resolve(axis):
         entries = torch.arange(start, start + length(segment)).reshape([factor.size for factor in segment])
         for at, factor in enumerate(segment):
             if isinstance(factor, Unit) and space.solution.hidden(factor) is hidden:
                 before = entries.shape[:at].numel()
-                yield entries.reshape(before, hidden.size, -1)
+                yield entries.reshape(before, hidden.size, -1), factor
         start += length(segment)
 
 

@@ -66,7 +66,7 @@ def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]]
                 f"Expected some of the units 0 to {hidden.size - 1} of {hidden.name}, each once, was given "
                 f"{kept.tolist()[:8]}."
             )
-        for index, k, entries in entries_of(space, hidden):
+        for index, k, entries, _ in entries_of(space, hidden):
             name, shape = run.stored(index)
             chosen = stay.setdefault((name, k), torch.arange(shape[k]))
             # the units that stay take the first places of all units, the other places go

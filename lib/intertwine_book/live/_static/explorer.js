@@ -1,23 +1,24 @@
 // The symmetry explorer of explorer.py: a network in the colours of its hidden spaces, which light up.
 function explorer(root, data) {
   const { element, choice } = Controls, { views, colours } = data, whole = (n) => n.toLocaleString("en");
-  const [HEIGHT, GAP, LETTER] = [24, 16, 6.7];  // of a row, below it, and of a letter at most
+  const [HEIGHT, GAP, LETTER] = [26, 14, 6.7];  // of a row, below it, and of a letter at most
   const GREY = "#8a8a8a";
   for (const view of Object.values(views)) for (const part of ["rows", "values", "spaces"])
     view[part] = view[part].map((k) => data[part][k]);
-  let key = data.first, chosen = -1, hovered = -1, before = null, marks = [];
+  let key = data.first, chosen = -1, hovered = -1, change = "", marks = [];
   let block = data.switches.length ? data.first : "";
 
   const choices = element(root, "div", { class: "choices" });
   const both = element(root, "div", { class: "explorer" });
   const scrolled = { class: "graph", tabindex: 0, role: "group", "aria-label": "the graph of the network" };
   const graph = element(both, "div", scrolled), side = element(both, "div", { class: "side" });
-  const total = element(side, "p", { class: "total" }), list = element(side, "fieldset", { class: "spaces" });
+  const total = element(side, "p", { class: "total" }), list = element(side, "div",
+    { class: "spaces", role: "radiogroup", "aria-label": "hidden spaces" });
   const told = element(side, "div", { class: "told" }), announce = Controls.announcer(side);
 
   // A network is chosen, or the switches of a block are set; then all is drawn anew.
   const options = data.public.map((each) => [each, each]);
-  if (block) options.unshift(["block", "a block of yours"]);
+  if (block) options.unshift(["block", "build a block"]);
   if (options.length > 1) {
     const value = block ? "block" : key;
     choice(choices, { label: "network", options, value, chosen: (to) => show(to === "block" ? block : to) });
@@ -33,7 +34,8 @@ function explorer(root, data) {
 
   function show(next) {  // the space of the same role stays chosen
     const switched = ![key, next].some((name) => data.public.includes(name)) && key !== next;
-    before = switched ? views[key].dimension : null;
+    const growth = views[next].dimension - views[key].dimension, sign = "−±+"[Math.sign(growth) + 1];
+    change = switched ? ` (${sign}${whole(Math.abs(growth))} by this switch)` : "";
     const role = views[key].spaces[chosen]?.role;
     key = next;
     chosen = views[key].spaces.findIndex((space) => space.role === role);
@@ -46,13 +48,9 @@ function explorer(root, data) {
   }
 
   // --- the list of spaces ---
-  function drawList({ spaces, dimension, parameters, stays }) {
-    const sign = dimension > before ? "+" : dimension < before ? "−" : "±";
-    const change = before === null ? "" : ` (${sign}${whole(Math.abs(dimension - before))} by this switch)`;
-    total.textContent = `The group has dimension ${whole(dimension)}${change}; the network has `
-      + `${whole(parameters)} parameters.`;
+  function drawList({ spaces, dimension, stays }) {
     list.replaceChildren();
-    element(list, "legend", {}, "hidden spaces");
+    element(element(list, "p", {}, `${spaces.length} hidden spaces`), "span", {}, "dimension");
     const item = (k, background, name, size = "") => {
       const label = element(list, "label");
       const input = element(label, "input", { type: "radio", name: `${root.parentNode.id} space` });
@@ -66,7 +64,7 @@ function explorer(root, data) {
     };
     item(-1, `linear-gradient(90deg, ${colours.slice(0, 4).join(", ")})`, "all of them");
     spaces.forEach((space, k) => {
-      const label = item(k, colours[k], space.role, whole(space.dimension));
+      const label = item(k, colours[k], space.name, space.dimension ? whole(space.dimension) : "finite");
       const times = space.times > 1 ? `, in each of ${space.times} blocks` : "";
       element(label, "span", { class: "group" }, space.group + times);
       const share = Math.max(0.5, 100 * space.dimension / (dimension || 1));
@@ -87,8 +85,7 @@ function explorer(root, data) {
   }
 
   function choose(k) {
-    chosen = k;
-    hovered = -1;
+    [chosen, hovered, change] = [k, -1, ""];
     light();
     const places = marks.filter(({ spaces, row }) => row !== undefined && spaces.includes(k));
     const seen = ({ row }) => row > graph.scrollTop && row < graph.scrollTop + graph.clientHeight - HEIGHT;
@@ -107,7 +104,9 @@ function explorer(root, data) {
   }
 
   function tell(k) {
-    const { spaces, stays, fold } = views[key], space = spaces[k];
+    const { title, dimension, parameters, spaces, stays, fold } = views[key], space = spaces[k];
+    total.textContent = `${title}. Linear changes of the weights that leave the function unchanged: `
+      + `dimension ${whole(dimension)}${change} of ${whole(parameters)} weights.`;
     told.replaceChildren();
     const line = (text) => element(told, "p", {}, text);
     const weights = (title, rows) => {
@@ -125,8 +124,7 @@ function explorer(root, data) {
     };
     if (space) {
       line(describe(k));
-      weights("Multiplied by an element:", space.writers);
-      weights("Multiplied by its inverse:", space.readers);
+      for (const [title, side] of data.sides) weights(title, space[side] || []);
     } else if (k === spaces.length) {
       for (const [reason, names] of stays) line(`${reason}: ${names.join(", ")}`);
     } else {
@@ -138,9 +136,10 @@ function explorer(root, data) {
   function describe(k) {
     const space = views[key].spaces[k];
     if (!space) return "";
-    const { role, group, units, times, dimension, why } = space;
-    const size = whole(dimension) + (times > 1 ? ` in ${times} blocks together` : "");
-    return `${role}: ${group} moves ${units} units, dimension ${size}. Why: ${why.join(", ")}.`;
+    const { name, group, moves, times, dimension, why } = space;
+    const size = dimension ? `dimension ${whole(dimension)}` : "finite";
+    return `${name}: ${group} moves ${moves}, ${size}${times > 1 ? ` in ${times} blocks together` : ""}. `
+      + `Why: ${why}.`;
   }
 
   // --- the graph: a row for each node, values as arrows; one that is read later runs left of the boxes ---
@@ -181,7 +180,7 @@ function explorer(root, data) {
       element(box, "title", {}, label);
       const paper = { fill: "var(--pst-color-background, #fff)", stroke: GREY };
       element(box, "rect", { x: left, y, width, height: HEIGHT, rx: 3, ...paper });
-      element(box, "text", { x: left + 8, y: y + 16.5 }, label);
+      element(box, "text", { x: left + 8, y: y + 17 }, label);
       [[reads, y], [writes, y + HEIGHT - 4]].forEach(([side, at]) => side.forEach((space, j) => {
         const band = { x: left + j * width / side.length, y: at, width: width / side.length, height: 4 };
         element(mark([space]), "rect", { ...band, fill: colours[space] });
