@@ -144,7 +144,9 @@ def test_an_opened_fold_moves_nothing_beside_it(page):
 
 def test_the_line_leaves_the_end_of_the_track_to_be_seen(page):
     show(page, benches.which_map())
-    line, track = (page.locator(f".measure.accuracy {part}").bounding_box() for part in (".track u", ".track"))
+    line, track = (
+        page.locator(f".measure.accuracy {part}").bounding_box() for part in (".track u", ".track")
+    )
     assert track["x"] + track["width"] - line["x"] - line["width"] >= 5
     assert "98.5\N{NO-BREAK SPACE}%" in page.locator(".note", has_text="The line").text_content()
 
@@ -153,7 +155,8 @@ def test_by_hand_says_that_it_scales_and_shades_up_to_the_likest_channels(page, 
     show(page, benches.which_map())
     page.get_by_role("radio", name="by hand, scaled").check()
     page.locator("canvas.map[style*=none]").wait_for()
-    cells = """() => { const c = document.querySelector('canvas.map'), p = c.getContext('2d'), n = c.width / 12;
+    cells = """() => { const c = document.querySelector('canvas.map'), n = c.width / 12;
+    const p = c.getContext('2d');
     const alpha = (k) => p.getImageData(12 * (k % n) + 6, 12 * Math.floor(k / n) + 6, 1, 1).data[3];
     return Math.max(...Array.from({length: n * n}, (_, k) => alpha(k))); }"""
     assert page.evaluate(cells) == 255
