@@ -38,7 +38,8 @@ function angle(root, { network, digits, fit, before, planes, look, start }) {
   const graph = Controls.panel(panels, heard, "-26 -6 132 110");
   element(graph.svg, "path", { d: "M0 0V90H100", fill: "none", stroke: "currentColor", opacity: 0.6 });
   const word = { x: -2, fill: "currentColor", "font-size": 7.5, "text-anchor": "end" };
-  for (const share of [100, 50, 0]) element(graph.svg, "text", { y: 92.5 - 0.9 * share, ...word }, `${share} %`);
+  for (const share of [100, 50, 0])
+    element(graph.svg, "text", { y: 92.5 - 0.9 * share, ...word }, `${share} %`);
   const trail = element(graph.svg, "g"), now = element(graph.svg, "g");
   const say = Controls.announcer(root), controls = element(root, "div");
   const state = { kind: "turn", at: start };
