@@ -146,7 +146,7 @@ spec = zoo.Spec("myrtle", ten[0], quick, small)
 (turned,) = zoo.get(spec, [seed], device="cpu")
 
 # %% tags=["hide-input"] figure="fig-angle"
-angle(turned.network, "conv2", ten[0][:100], ten[1][:200])
+angle(turned.network, "conv2", ten[0][:50], ten[1][:100])
 
 # %% [markdown]
 # :::{figure} #fig-angle
@@ -159,7 +159,7 @@ angle(turned.network, "conv2", ten[0][:100], ten[1][:200])
 # of their activations unexplained.
 # Left: inputs after the turn (rings) and after ReLU (dots).
 # Middle: where they belong (rings), and where the repair puts them (dots).
-# Right: accuracy of a trained network on 200 digits, with a repair fitted on 100 others and without.
+# Right: accuracy of a trained network on 100 digits, with a repair fitted on 50 others and without.
 # Computed by this page.
 # :::
 
