@@ -153,7 +153,7 @@ angle(turned.network, "conv2", ten[0][:50], ten[1][:100])
 # ---
 # alt: >-
 #   Two planes with four coloured dots, of which two lie on each other at 45°, and a graph of accuracy against the
-#   angle: with a repair it stays near its start and falls slowly, without one it falls to chance before 90°.
+#   angle: with a repair it stays near its start and falls slowly, without one it falls to chance at about 90°.
 # ---
 # A turn by 45° before ReLU, where the slider starts, makes two of four inputs equal; the best repair leaves a quarter
 # of their activations unexplained.

@@ -28,9 +28,7 @@ function angle(root, { network, digits, fit, before, planes, look, start }) {
   // on a telephone the third panel is below the others, as wide as both
   const panels = element(root, "div", { class: "panels flow" });
   const panel = (title, alt, viewBox) => {
-    const made = Controls.panel(panels, alt, viewBox);
-    const style = "min-height: 4.6em; display: grid; align-items: end";
-    const head = element(null, "p", { class: "note", style }, title);
+    const made = Controls.panel(panels, alt, viewBox), head = element(null, "p", { class: "title" }, title);
     made.svg.before(head);
     return { ...made, head };
   };
@@ -94,8 +92,8 @@ function angle(root, { network, digits, fit, before, planes, look, start }) {
   const slider = Controls.slider(controls, { label: "", min: 0, max: 180, step: 5, value: start,
     text: words, moved: (at) => { state.at = at; ask(); } });
   const chosen = (kind) => {
-    state.kind = kind;
     const name = kind === "turn" ? "angle" : "factor";
+    state.kind = kind;
     for (const each of [slider.box.firstChild, axis]) each.textContent = name;
     graph.head.textContent = `digits right, by ${name}`;
     ticks.forEach((tick, k) => { tick.textContent = words(90 * k); });

@@ -122,21 +122,18 @@ function basis(root, { maps, codes, shows, concepts, paints, pictures, side, siz
   ask();
 
   // When it has been in view for a second it moves to its opening state, once, unless the reader moves it.
+  let timer = 0;
   const open = (begin) => requestAnimationFrame((now) => {
+    watch.disconnect();
     if (!moving) return;
-    begin ??= now;
-    at = Math.round(Math.min(1, (now - begin) / 3000) * rest.angle);
+    at = Math.round(Math.min(1, (now - (begin ?? now)) / 3000) * rest.angle);
     ask();
     moving = at < rest.angle;
-    open(begin);
+    open(begin ?? now);
   });
-  let timer = 0;
   const watch = new IntersectionObserver(([seen]) => {
     clearTimeout(timer);
-    if (seen.isIntersecting) timer = setTimeout(() => {
-      watch.disconnect();
-      open();
-    }, 1000);
+    if (seen.isIntersecting) timer = setTimeout(open, 1000);
   }, { threshold: 0.5 });
   watch.observe(svg);
 }
