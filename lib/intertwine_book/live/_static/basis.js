@@ -112,7 +112,7 @@ function basis(root, { maps, codes, shows, concepts, paints, pictures, side, siz
       Controls.set(axes[u].name, { x: 66 * x + 2, y: 8 - 76 * y, "text-anchor": x < -0.1 ? "end" : "start" });
       if (u > 0) return text;
       const [a, b] = [x, -y].map((part) => scale * found.level * part);
-      threshold.setAttribute("d", `M${a - 55 * y} ${b - 55 * x}L${a + 55 * y} ${b + 55 * x}`);
+      threshold.setAttribute("d", `M${a - 42 * y} ${b - 42 * x}L${a + 42 * y} ${b + 42 * x}`);
       for (const { k, circle } of dots) circle.setAttribute("fill-opacity", numbers[k] > found.level ? 1 : 0);
       return text;
     });
