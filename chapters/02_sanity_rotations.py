@@ -146,20 +146,20 @@ spec = zoo.Spec("myrtle", ten[0], quick, small)
 (turned,) = zoo.get(spec, [seed], device="cpu")
 
 # %% tags=["hide-input"] figure="fig-angle"
-angle(turned.network, "conv2", ten[0][:100], ten[1][:200])
+angle(turned.network, "conv2", ten[0][:50], ten[1][:100])
 
 # %% [markdown]
 # :::{figure} #fig-angle
 # ---
 # alt: >-
 #   Two planes with four coloured dots, of which two lie on each other at 45°, and a graph of accuracy against the
-#   angle: with a repair it stays near its start and falls slowly, without one it falls to chance before 90°.
+#   angle: with a repair it stays near its start and falls slowly, without one it falls to chance at about 90°.
 # ---
 # A turn by 45° before ReLU, where the slider starts, makes two of four inputs equal; the best repair leaves a quarter
 # of their activations unexplained.
 # Left: inputs after the turn (rings) and after ReLU (dots).
 # Middle: where they belong (rings), and where the repair puts them (dots).
-# Right: accuracy of a trained network on 200 digits, with a repair fitted on 100 others and without.
+# Right: accuracy of a trained network on 100 digits, with a repair fitted on 50 others and without.
 # Computed by this page.
 # :::
 

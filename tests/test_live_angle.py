@@ -34,7 +34,7 @@ def said(page):
     """What stands under the panels: the places, the share of the four inputs, and three numbers."""
     places, four, network = page.locator(".working figcaption").all_inner_texts()
     numbers = [float(number) for number in re.findall(r"([\d.]+)\s%", network)]
-    return places.removeprefix("After ReLU the four inputs are at "), re.search(r"\d+", four)[0], numbers
+    return places.removeprefix("Places of the four inputs after ReLU: "), re.search(r"\d+", four)[0], numbers
 
 
 def known(parts, basis, degrees):
@@ -54,7 +54,7 @@ def basis_of(page):
 def test_a_turn_costs_what_the_library_says(page, parts):
     basis = basis_of(page)
     places, four, numbers = said(page)
-    assert (places, four) == ("three places.", "25")  # it opens at 45°
+    assert (places, four) == ("3.", "25")  # it opens at 45°
     assert numbers[:3] == known(parts, basis, 45)
     slider = page.get_by_role("slider")
     slider.focus()
@@ -71,7 +71,7 @@ def test_a_turn_costs_what_the_library_says(page, parts):
     page.keyboard.press("Home")
     page.wait_for_timeout(300)
     places, four, (left, right, bare, alone) = said(page)
-    assert (places, four, left) == ("four places.", "0", 0) and right == bare == alone
+    assert (places, four, left) == ("4.", "0", 0) and right == bare == alone
 
 
 @pytest.mark.slow
@@ -80,9 +80,17 @@ def test_nothing_is_lost_by_a_stretch_of_the_axes(page):
     page.get_by_role("slider").focus()
     page.keyboard.press("End")
     page.wait_for_timeout(400)
-    assert page.get_by_role("slider").get_attribute("aria-valuetext") == "factor 4.00"
+    assert page.get_by_role("slider").get_attribute("aria-valuetext") == "2.00"
     places, four, (left, right, bare, alone) = said(page)
-    assert (places, four, left) == ("four places.", "0", 0) and right == alone and bare < alone
+    assert (places, four, left) == ("4.", "0", 0) and right == alone and bare < alone
+    for panel in page.locator(".working svg").all():  # all that is drawn is inside
+        frame = panel.bounding_box()
+        for mark in panel.locator("circle, text").all():
+            box = mark.bounding_box()
+            assert box["x"] >= frame["x"] and box["x"] + box["width"] <= frame["x"] + frame["width"]
+            assert box["y"] >= frame["y"] and box["y"] + box["height"] <= frame["y"] + frame["height"]
+    words = page.locator(".working").text_content()
+    assert "digits right, by factor" in words and "before the stretch" in words and "1.41" in words
 
 
 def test_the_repair_is_that_of_the_experiments(parts):
@@ -101,7 +109,7 @@ def test_the_repair_is_that_of_the_experiments(parts):
 
 def test_the_still_picture_says_what_the_instrument_opens_with(parts):
     still = angle(parts[0], "conv2", *parts[1:]).data.partition("<script>")[0]
-    left = re.search(r"In the trained network it leaves ([\d.]+)", still)[1]
+    left = re.search(r"in a trained network: the best repair leaves ([\d.]+)", still)[1]
     assert still.count("<circle") == 12 and "It leaves 25\N{NO-BREAK SPACE}% unexplained" in still
     assert 0 < float(left) < 100
     with pytest.raises(ValueError, match="is not in list"):

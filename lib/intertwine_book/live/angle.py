@@ -15,7 +15,7 @@ from intertwine_book.live.instrument import instrument
 
 _INPUTS = torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]], dtype=torch.float64)
 _COLOURS = [COLOURS[name] for name in ("blue", "orange", "green", "pink")]
-_LOOK = {"colours": _COLOURS, "repaired": COLOURS["blue"], "bare": COLOURS["red"]}
+_LOOK = {"colours": _COLOURS, "repaired": "currentColor", "bare": COLOURS["grey"]}
 
 
 def turning(basis: Float[Tensor, "n n"], degrees: int) -> Float[Tensor, "n n"]:
@@ -75,8 +75,9 @@ def angle(
     left, right, bare = repaired(small, layer, turning(basis, degrees), fit, judged)
     sentence = (
         f"Left: four inputs after a turn by {degrees}° and ReLU. Right: where they belong (rings), joined "
-        f"with where the best repair puts them. It leaves {lost:.0f} % unexplained. In the trained network "
-        f"it leaves {left:.1f} %; {right:.1f} % of the digits are right with it and {bare:.1f} % without."
+        f"with where the best repair puts them. It leaves {lost:.0f} % unexplained. The same turn in a "
+        f"trained network: the best repair leaves {left:.1f} % unexplained. Of the digits {right:.1f} % are "
+        f"right with the repair, {bare:.1f} % without."
     ).replace(" %", "\N{NO-BREAK SPACE}%")
     parts = ["engine", "linear_algebra", "angle"]
     return instrument(name, parts, data, _still(hidden, back), sentence)

@@ -18,7 +18,6 @@ from torch import Tensor
 from intertwine import dissection
 from intertwine.data import Masks
 from intertwine.dissection import Dissection
-from intertwine_book.data.concepts import PAINTS
 from intertwine_book.data.segmented import Segmented
 from intertwine_book.figures.style import COLOURS
 from intertwine_book.live.instrument import instrument
@@ -49,7 +48,7 @@ def two_units(maps: Float[Tensor, "n units h w"], masks: Masks, quantile: float)
         [0, 1]
 
     The first at 45°, where it reads the sum of both, and the second at 90°, where it reads the negative of
-    the first; the smaller of both falls counts, as a share of the own IoU.
+    the first. The smaller of both falls counts, and a fall is a difference: units that fit well fall far.
     """
     own = dissection.dissect(maps, masks, quantile=quantile)
     size = masks.codes.shape[1:]
@@ -57,15 +56,13 @@ def two_units(maps: Float[Tensor, "n units h w"], masks: Masks, quantile: float)
     if len(best) < 2:  # all fit one concept
         best = own.best.argsort(descending=True)[:2].tolist()
 
-    before = own.best.clamp(min=1e-9)
-
     def fall(units: tuple[int, int]) -> float:
         pair = maps[:, list(units)]
         mixed, negative = (
             dissection.dissect(turned(pair, degrees), masks, quantile=quantile).best for degrees in (45, 90)
         )
-        kept = mixed[0] / before[units[0]], negative[1] / before[units[1]]
-        return 1 - max(each.item() for each in kept)
+        falls = own.best[list(units)] - torch.stack([mixed[0], negative[1]])
+        return falls.min().item()
 
     return max(permutations(best, 2), key=fall)
 
@@ -114,7 +111,7 @@ def turning_basis(
         "codes": _text(codes),
         "shows": shows,
         "concepts": list(masks.names),
-        "paints": [_paint(each) for each in masks.names],
+        "paints": [COLOURS["blue"], COLOURS["orange"]],  # of what the first and the second unit fit at 0°
         "pictures": [{"number": k, "pixels": _text(each)} for k, each in zip(few, painted, strict=True)],
         "side": pair.shape[-1],
         "size": size,
@@ -124,14 +121,14 @@ def turning_basis(
             "angle": degrees,
             "concepts": mine,
             "neither": COLOURS["grey"],
-            "key": f"Dots: positions in scenes, coloured where they show {masks.names[mine[0]]} or "
-            f"{masks.names[mine[1]]}; filled: what unit {units[0]} selects.",
+            "key": "Lit: what the unit selects. IoU: how far that overlaps with its best match, at most 1. "
+            f"Dots: positions in scenes; filled: what unit {units[0]} selects, beyond the dashed line.",
         },
     }
     after = turned(pair, degrees)
     there = dissection.dissect(after, masks, quantile=quantile)
     lines = [_line(there, k, unit) for k, unit in enumerate(units)]
-    sentence = f"The basis is turned by {degrees}°. {'. '.join(lines)}. Lit pixels are selected."
+    sentence = f"The basis is turned by {degrees}°. {'. '.join(lines)}. Lit: what the unit selects."
     picture = _still(painted, _lit(after, there, few, size), lines)
     return instrument(name, ["linear_algebra", "basis"], given, picture, sentence)
 
@@ -180,7 +177,7 @@ def _lit(
 
 def _line(found: Dissection, k: int, unit: int) -> str:
     iou, concept = found.iou[k].max(0)
-    return f"Unit {unit} selects “{found.names[int(concept)]}”: IoU {iou:.2f}"
+    return f"Unit {unit}, best match: {found.names[int(concept)]} (IoU {iou:.2f})"
 
 
 def _still(painted: np.ndarray, lit: Bool[np.ndarray, "2 few size size"], lines: Sequence[str]) -> str:
@@ -201,11 +198,6 @@ def _still(painted: np.ndarray, lit: Bool[np.ndarray, "2 few size size"], lines:
     wide = 95 * len(painted)
     opening = f'<svg viewBox="0 0 {wide} 240" role="img" aria-label="{label}">'
     return opening + "".join(drawn) + "</svg>"
-
-
-def _paint(name: str) -> str:
-    red, green, blue = (round(255 * part) for part in PAINTS.get(name, (0.0, 0.45, 0.7)))
-    return f"rgb({red} {green} {blue})"
 
 
 def _text(numbers: np.ndarray) -> str:

@@ -17,7 +17,7 @@ function angle(root, { network, digits, fit, before, planes, look, start }) {
   // Of `size` rows: a turn by the angle in each plane of an orthogonal basis, or a stretch, which is in the
   // group: by a factor in every second direction, and by its inverse in the others.
   const made = (size, basis) => {
-    const A = Algebra.eye(size), t = state.at * Math.PI / 180, factor = 4 ** (state.at / 180);
+    const A = Algebra.eye(size), t = state.at * Math.PI / 180, factor = 2 ** (state.at / 180);
     for (let i = 0; i < size; i++) {
       A.d[i * size + i] = state.kind === "turn" ? Math.cos(t) : factor ** (i % 2 ? -1 : 1);
       if (state.kind === "turn") A.d[i * size + (i ^ 1)] = (i % 2 ? 1 : -1) * Math.sin(t);
@@ -27,19 +27,25 @@ function angle(root, { network, digits, fit, before, planes, look, start }) {
 
   // on a telephone the third panel is below the others, as wide as both
   const panels = element(root, "div", { class: "panels flow" });
-  const plane = (alt) => {
-    const made = Controls.panel(panels, alt, "-55 -55 110 110");
+  const panel = (title, alt, viewBox) => {
+    const made = Controls.panel(panels, alt, viewBox), head = element(null, "p", { class: "title" }, title);
+    made.svg.before(head);
+    return { ...made, head };
+  };
+  const plane = (title, alt) => {
+    const made = panel(title, alt, "-55 -55 110 110");
     element(made.svg, "path", { d: "M-54 0H54M0 -54V54", stroke: "currentColor", opacity: 0.4 });
     return { ...made, marks: element(made.svg, "g") };
   };
-  const hidden = plane("Four inputs, turned, and where ReLU takes them");
-  const mended = plane("The four activations after the repair, and where they belong");
-  const heard = "Accuracy of the trained network against how far the matrix goes";
-  const graph = Controls.panel(panels, heard, "-26 -6 132 110");
+  const hidden = plane("after ReLU", "Four inputs, turned, and where ReLU takes them");
+  const mended = plane("after the best linear repair (rings: where they should be)",
+    "The four activations after the repair, and where they belong");
+  const graph = panel("", "Accuracy of the trained network, by angle or factor", "-26 -6 134 120");
   element(graph.svg, "path", { d: "M0 0V90H100", fill: "none", stroke: "currentColor", opacity: 0.6 });
-  const word = { x: -2, fill: "currentColor", "font-size": 7.5, "text-anchor": "end" };
-  for (const share of [100, 50, 0])
-    element(graph.svg, "text", { y: 92.5 - 0.9 * share, ...word }, `${share} %`);
+  const write = (x, y, anchor, text = "") => element(graph.svg, "text",
+    { x, y, "text-anchor": anchor, fill: "currentColor", "font-size": 7.5 }, text);
+  for (const share of [100, 50, 0]) write(-2, 92.5 - 0.9 * share, "end", `${share} %`);
+  const ticks = [0, 90, 180].map((at) => write(at / 1.8, 99, "middle")), axis = write(50, 109, "middle");
   const trail = element(graph.svg, "g"), now = element(graph.svg, "g");
   const say = Controls.announcer(root), controls = element(root, "div");
   const state = { kind: "turn", at: start };
@@ -62,8 +68,7 @@ function angle(root, { network, digits, fit, before, planes, look, start }) {
       dot(mended.marks, c, d, r - 1, { fill: stroke });
     }
     const rounded = [0, 1, 2, 3].map((k) => column(bent, k).map((v) => Math.round(1e6 * v) + 0).join());
-    const count = ["one place", "two places", "three places", "four places"][new Set(rounded).size - 1];
-    hidden.caption.textContent = `After ReLU the four inputs are at ${count}.`;
+    hidden.caption.textContent = `Places of the four inputs after ReLU: ${new Set(rounded).size}.`;
     mended.caption.textContent = `The best repair leaves ${percent(left)} unexplained.`;
   };
   const draw = () => {
@@ -77,22 +82,27 @@ function angle(root, { network, digits, fit, before, planes, look, start }) {
       dot(trail, x, 90 - 90 * share, 1.6, kind);
       dot(now, x, 90 - 90 * share, 4, kind);
     });
-    graph.caption.textContent = `In a trained network it leaves ${percent(left, 1)}. Of the digits `
-      + `${percent(both[1], 1)} are right with it (filled), ${percent(both[0], 1)} without (open); `
-      + `${percent(alone, 1)} at first.`;
+    graph.caption.textContent = `The same ${state.kind} in a trained network: the best repair leaves `
+      + `${percent(left, 1)} unexplained. Of the digits ${percent(both[1], 1)} are right with the repair `
+      + `(filled), ${percent(both[0], 1)} without (open); ${percent(alone, 1)} before the ${state.kind}.`;
     say([hidden, mended, graph].map(({ caption }) => caption.textContent).join(" "));
   };
   const ask = Controls.drawing(draw);
-  const words = (at) => (state.kind === "turn" ? `${at}°` : `factor ${number(4 ** (at / 180), 2)}`);
-  const slider = Controls.slider(controls, { label: "how far", min: 0, max: 180, step: 5, value: start,
+  const words = (at) => (state.kind === "turn" ? `${at}°` : number(2 ** (at / 180), 2));
+  const slider = Controls.slider(controls, { label: "", min: 0, max: 180, step: 5, value: start,
     text: words, moved: (at) => { state.at = at; ask(); } });
+  const chosen = (kind) => {
+    const name = kind === "turn" ? "angle" : "factor";
+    state.kind = kind;
+    for (const each of [slider.box.firstChild, axis]) each.textContent = name;
+    graph.head.textContent = `digits right, by ${name}`;
+    ticks.forEach((tick, k) => { tick.textContent = words(90 * k); });
+    trail.replaceChildren();
+    slider.show(state.at);
+  };
   Controls.choice(controls, { label: "The matrix before ReLU", value: "turn",
     options: [["turn", "turns"], ["stretch", "stretches the axes"]],
-    chosen: (kind) => {
-      state.kind = kind;
-      trail.replaceChildren();
-      slider.show(state.at);
-      ask();
-    } });
+    chosen: (kind) => { chosen(kind); ask(); } });
+  chosen("turn");
   draw();
 }

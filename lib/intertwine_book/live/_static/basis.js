@@ -57,6 +57,7 @@ function basis(root, { maps, codes, shows, concepts, paints, pictures, side, siz
     });
     return { said, pens };
   });
+  element(results, "p", { class: "note" }, rest.key);
   const painted = pictures.map(({ pixels: text }) => bytes(text));
   const light = ({ pens }) => pens.forEach((pen, k) => {
     const shown = pen.createImageData(size, size);
@@ -69,10 +70,10 @@ function basis(root, { maps, codes, shows, concepts, paints, pictures, side, siz
   });
 
   // The plane of both units, as shares of its largest value, with some positions of the scenes.
-  let at = 0, moving = true;
-  const slider = Controls.slider(controls, { label: "turn the basis", min: 0, max: 90, step: 1, value: 0,
+  let moving = !Controls.still(), at = moving ? 0 : rest.angle;
+  const slider = Controls.slider(controls, { label: "turn the basis", min: 0, max: 90, step: 1, value: at,
     text: (angle) => `${angle}°`, moved: (to) => { moving = false; at = to; ask(); } });
-  const svg = element(controls, "svg", { viewBox: "-74 -108 182 124", role: "img",
+  const svg = element(controls, "svg", { viewBox: "-100 -116 208 140", role: "img",
     "aria-label": `Positions of the scenes by the values of units ${units.join(" and ")}, and both axes` });
   const scale = 100 / Math.max(...values[0], ...values[1]), draw = Algebra.random(1), own = rest.concepts;
   const dots = [];
@@ -82,28 +83,37 @@ function basis(root, { maps, codes, shows, concepts, paints, pictures, side, siz
     const middle = (each) => Math.floor((each + 0.5) * size / side);
     const pixel = (image * size + middle(Math.floor(place / side))) * size + middle(place % side);
     const shown = own.findIndex((concept) => shows[image][code(pixel)].includes(concept));
-    const colour = shown < 0 ? rest.neither : paints[own[shown]];
+    const colour = shown < 0 ? rest.neither : paints[shown];
     const spot = { cx: scale * values[0][k], cy: -scale * values[1][k], r: 1.8 };
     dots.push({ k, circle: element(svg, "circle", { ...spot, stroke: colour, fill: colour }) });
   }
+  const ink = { fill: "currentColor", "font-size": 8.5 };
+  const write = (text, place = {}) => element(svg, "text", { ...ink, ...place }, text);
+  write(`value of unit ${units[0]} →`, { x: 106, y: 20, "text-anchor": "end" });
+  write(`↑ value of unit ${units[1]}`, { x: -2, y: -106 });
+  own.forEach((concept, k) => {  // the legend
+    element(svg, "circle", { cx: -96, cy: -85 + 12 * k, r: 3, fill: paints[k] });
+    write(`shows ${concepts[concept]}`, { x: -90, y: -82 + 12 * k });
+  });
+  const threshold = element(svg, "path", { stroke: "currentColor", "stroke-dasharray": "3 3" });
   const axes = units.map((unit) => ({
     line: element(svg, "line", { x1: 0, y1: 0, stroke: "currentColor", "stroke-width": 1.5 }),
-    name: element(svg, "text", { fill: "currentColor", "font-size": 8 }, `unit ${unit}`),
+    name: write(`unit ${unit}`),
   }));
-  element(controls, "p", { style: "font-size: 0.9em" }, rest.key);
 
   const ask = Controls.drawing(() => {
     const t = at * Math.PI / 180, turned = [[Math.cos(t), Math.sin(t)], [-Math.sin(t), Math.cos(t)]];
     const words = turned.map(([x, y], u) => {
       const numbers = values[0].map((value, k) => x * value + y * values[1][k]), found = dissected(numbers);
       light(rows[u]);
-      const text = `Unit ${units[u]} selects “${concepts[found.best]}”: IoU ${number(found.iou, 2)}`;
+      const text = `Unit ${units[u]}, best match: ${concepts[found.best]} (IoU ${number(found.iou, 2)})`;
       rows[u].said.textContent = text;
       Controls.set(axes[u].line, { x2: 64 * x, y2: -64 * y });
       Controls.set(axes[u].name, { x: 66 * x + 2, y: 8 - 76 * y, "text-anchor": x < -0.1 ? "end" : "start" });
-      if (u === 0) for (const { k, circle } of dots) {
-        circle.setAttribute("fill-opacity", numbers[k] > found.level ? 1 : 0);
-      }
+      if (u > 0) return text;
+      const [a, b] = [x, -y].map((part) => scale * found.level * part);
+      threshold.setAttribute("d", `M${a - 42 * y} ${b - 42 * x}L${a + 42 * y} ${b + 42 * x}`);
+      for (const { k, circle } of dots) circle.setAttribute("fill-opacity", numbers[k] > found.level ? 1 : 0);
       return text;
     });
     slider.show(at);
@@ -111,19 +121,19 @@ function basis(root, { maps, codes, shows, concepts, paints, pictures, side, siz
   });
   ask();
 
-  // It moves to its opening state, once, unless the reader moves it first or wants no motion.
+  // When it has been in view for a second it moves to its opening state, once, unless the reader moves it.
+  let timer = 0;
   const open = (begin) => requestAnimationFrame((now) => {
+    watch.disconnect();
     if (!moving) return;
-    begin ??= now;
-    const share = Controls.still() ? 1 : Math.min(1, (now - begin) / 3000);
-    at = Math.round(share * rest.angle);
+    at = Math.round(Math.min(1, (now - (begin ?? now)) / 3000) * rest.angle);
     ask();
-    if (at < rest.angle) open(begin);
+    moving = at < rest.angle;
+    open(begin ?? now);
   });
   const watch = new IntersectionObserver(([seen]) => {
-    if (!seen.isIntersecting) return;
-    watch.disconnect();
-    open();
-  });
+    clearTimeout(timer);
+    if (seen.isIntersecting) timer = setTimeout(open, 1000);
+  }, { threshold: 0.5 });
   watch.observe(svg);
 }
