@@ -181,7 +181,8 @@ def test_each_activation_allows_its_group_and_no_more(page, networks, digits, na
         move()
         change, whole, _ = said_of(networks[name], A, test)
         assert (change < 5e-4) == bool(group.contains(A))
-        changed = f"The largest change of an output: {percent(change, 1 if change < 0.0995 else 0)} of the largest output"
+        share = percent(change, 1 if change < 0.0995 else 0)
+        changed = f"The largest change of an output: {share} of the largest output"
         expect(page, f"{changed if change >= 5e-4 else 'The outputs stay'}")
         expect(page, whole)
         page.get_by_role("button", name="as trained").click()

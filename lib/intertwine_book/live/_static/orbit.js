@@ -121,8 +121,9 @@ function orbit(root, { networks, digits, removed, neuron, colours, activation })
       pick(chosen);
     },
   });
-  const turn = several && slider(root, { label: "turn neurons 1–2, 3–4, … by", min: 0, max: 90, step: 5, value: 0,
-    text: (a) => `${a}°`, moved: (a) => { angle = a * Math.PI / 180; ask(); } });
+  const turn = several && slider(root, { label: "turn neurons 1–2, 3–4, … by",
+    min: 0, max: 90, step: 5, value: 0, text: (a) => `${a}°`,
+    moved: (a) => { angle = a * Math.PI / 180; ask(); } });
   const other = (to) => { activation = to; ask(); };
   if (several) choice(root, { label: "activation", options, value: activation, chosen: other });
   draw();

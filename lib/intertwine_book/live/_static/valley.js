@@ -46,8 +46,8 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours })
     return { svg, draws, X, Y, line };
   };
   const plane = panel("Level curves of the loss over two norms of weights, and a ball",
-    "green: the orbit; grey dot: as trained; dashed: equal imbalance", ["norm of the weights in", 0, most, 50, 100],
-    ["norm of the weights out", most, 50, 100]);
+    "green: the orbit; grey dot: as trained; dashed: equal imbalance",
+    ["norm of the weights in", 0, most, 50, 100], ["norm of the weights out", most, 50, 100]);
   const section = panel("The loss near the ball, in the direction in which it bends most",
     "blue: at the ball; dashed: as trained", ["distance in weight space", -far, far, -10, 0, 10],
     ["loss", high, 1, 2, 3]);
@@ -80,7 +80,8 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours })
     set(here, { d: across(u, v) });
     set(spot, { cy: section.Y(Math.min(value, high + 1)) });
     const change = number(100 * (imbalance() / first - 1), 1);
-    result.textContent = `loss ${number(value, 3)}, imbalance |in|² − |out|² = ${number(imbalance())}`
+    result.textContent = `loss ${number(value, 3)}, imbalance |in|² − |out|² = `
+      + number(imbalance())
       + (count ? `; after ${count} ${count > 1 ? "steps" : "step"} the imbalance has changed by ${change} %` : "")
       + (diverged ? "; diverged: the next step is out of the sliders' range"
         : Math.max(u, v) > most ? "; the ball is outside the picture" : "");
