@@ -229,7 +229,7 @@ def test_a_ball_descends_and_keeps_its_imbalance(page, bowl):
 
 @pytest.mark.slow
 def test_a_descent_that_diverges_stops_and_says_so(page, bowl):
-    show(page, bowl[0].page(t=1.5, s=5))
+    show(page, bowl[0].page(t=1.5, s=5.0))
     slide(page, "learning rate", "End")
     page.get_by_role("button", name="descend").click()
     expect(page, "; diverged: the next step is out of the sliders' range")
