@@ -72,7 +72,7 @@ of_digits().page()
 
 # %% [markdown]
 # Move the ball along the orbit: where is the valley widest?
-# Then drop it beside the orbit and let it descend.
+# Drop it beside the orbit, as at the start, and let it descend.
 # *Does it reach the widest place?*
 #
 # (sec-orbit)=

@@ -74,8 +74,9 @@ def bit_slider(
     ways = [y, hadamard(y, signs.double())]
     zeros = [int((stored(z, start) == 0).sum()) for z in ways]
     sentence = (
-        f"The {len(y)} channels of one token, and the values that {start} bits store (red). As trained "
-        f"{zeros[0]} channels are stored as 0, rotated {zeros[1]}. With JavaScript you can change the bits."
+        f"The {len(y)} channels of one token, and the values that {start} bits store (orange marks). As "
+        f"trained {zeros[0]} channels are stored as 0, rotated {zeros[1]}. "
+        "With JavaScript you can change the bits."
     )
     return instrument(name, ["bits"], data, _still(ways, start), sentence)
 

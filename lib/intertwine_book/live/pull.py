@@ -33,7 +33,7 @@ def pull(start: str = "turn by 45°", activation: str = "relu", name: str = "pul
     """A grid of points x, and σ(Ax) with Bσ(x) over it: a reader drags A and chooses σ.
 
     Example:
-        >>> "leaves" in pull().data
+        >>> "misses" in pull().data
         True
 
     B is the least-squares solution on the grid. The lines between the points are what it leaves; the number
@@ -53,7 +53,7 @@ def pull(start: str = "turn by 45°", activation: str = "relu", name: str = "pul
     word, sigma, edge, size = _ACTIVATIONS[activation]
     said = (
         f"Dots: {word}(Ax) for points x of a grid, and A = {start}. Rings: B {word}(x) with the best B. "
-        f"It leaves {100 * left(sigma, A):.0f} % of the mean square. With JavaScript you can drag A."
+        f"It misses {100 * left(sigma, A):.0f} % of {word}(Ax), in squares. With JavaScript you can drag A."
     )
     return instrument(name, ["engine", "linear_algebra", "pull"], data, _still(sigma, A, edge, size), said)
 

@@ -64,7 +64,7 @@ class Valley:
     def _at(self, s: Tensor) -> Tensor:
         return cross_entropy(s * self._scores + self._bias, self._labels)
 
-    def page(self, t: float = 1.0, s: float = 1.0, rate: float = 2.0, name: str = "valley") -> HTML:
+    def page(self, t: float = 1.0, s: float = 1.5, rate: float = 2.0, name: str = "valley") -> HTML:
         """The instrument: the ball begins at `norms`, scaled by √s·e^t and √s·e^−t.
 
         Args:

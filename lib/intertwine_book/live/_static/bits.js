@@ -10,7 +10,7 @@ function bits(root, { networks, signs, known, colours, start }) {
     return z.map((value) => value / Math.sqrt(width));
   };
   const panels = element(root, "div", { class: "panels two" });
-  const ways = ["y, as trained", "HDy, rotated"].map((title) => {
+  const ways = ["y, as trained", "HDy: random signs D, then Hadamard H"].map((title) => {
     const alt = `${title}: a bar for each channel, and the value that is stored`;
     const { svg, caption } = Controls.panel(panels, alt, "0 0 330 190");
     const levels = element(svg, "path", { stroke: colours.grey, "stroke-width": 0.6 });
@@ -18,7 +18,8 @@ function bits(root, { networks, signs, known, colours, start }) {
     const marks = element(svg, "path", { stroke: colours.red, "stroke-width": 3 });
     return { title, levels, bars, marks, caption };
   });
-  const result = element(root, "p"), announce = Controls.announcer(root);
+  element(root, "p", { class: "note" }, "grey bars: stored as 0; orange marks: stored value");
+  const result = element(root, "p", { class: "result" }), announce = Controls.announcer(root);
 
   const draw = () => {
     const y = networks[network][token], both = [y, hadamard(y.map((value, k) => signs[k] * value))];
@@ -34,18 +35,19 @@ function bits(root, { networks, signs, known, colours, start }) {
       set(marks, { d: stored.map((whole, k) => `M${4 + 10 * k} ${Y(whole * step)}h10`).join("") });
       const error = size(z.map((value, k) => value - step * stored[k])) / size(z);
       const zeros = stored.filter((whole) => whole === 0).length;
-      caption.textContent = `${title}: ${zeros} of ${width} stored as 0, error ${percent(error)}`;
+      caption.textContent = `${title}; ${zeros} of ${width} stored as 0, relative error ${percent(error, 1)}`;
     });
     const [plain, rotated] = known[network][count].map((right) => `<b>${number(right)} %</b>`);
     result.innerHTML = `Recorded networks ${network} at ${count} bits: ${plain} of the digits are right `
       + `as trained, ${rotated} rotated.`;
     announce([...ways.map(({ caption }) => caption), result].map((part) => part.textContent).join(". "));
   };
-  const ask = Controls.drawing(draw), steps = Object.keys(known[network]).map(Number);
+  const ask = Controls.drawing(draw), all = Object.values(known), positions = networks[network].length;
+  const steps = Object.keys(all[0]).map(Number).filter((b) => all.every((rows) => b in rows));
   slider(root, { label: "bits", min: 0, max: steps.length - 1, step: 1, value: steps.indexOf(count),
     text: (k) => `${steps[k]} bits`, moved: (k) => { count = steps[k]; ask(); } });
-  slider(root, { label: "token", min: 1, max: networks[network].length, step: 1, value: 1,
-    text: (k) => `number ${k}`, moved: (k) => { token = k - 1; ask(); } });
+  slider(root, { label: "token", min: 1, max: positions, step: 1, value: 1,
+    text: (k) => `position ${k} of ${positions}`, moved: (k) => { token = k - 1; ask(); } });
   const options = Object.keys(networks).map((key) => [key, key]);
   choice(root, { label: "network", options, value: network, chosen: (to) => { network = to; ask(); } });
   draw();

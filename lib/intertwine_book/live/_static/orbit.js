@@ -59,7 +59,7 @@ function orbit(root, { networks, digits, removed, neuron, colours, activation })
     const target = element(svg, "rect", { x, width: 40, ...box, ...pointed });
     target.addEventListener("click", () => pick(order[k]));
   }
-  const result = element(root, "p"), announce = Controls.announcer(root);
+  const result = element(root, "p", { class: "result" }), announce = Controls.announcer(root);
 
   const draw = () => {
     const { W, norms, gone, change, most, answers: given } = move(), { word } = trained[activation];
@@ -82,7 +82,8 @@ function orbit(root, { networks, digits, removed, neuron, colours, activation })
     });
     const right = given.map((row) => percent(Engine.accuracy(row, digits.labels), 1));
     const stays = change < 5e-4 ? "The outputs stay"
-      : `Some output changes by ${percent(change, change < 0.0995 ? 1 : 0)}: ${word} does not allow this A`;
+      : `The largest change of an output: ${percent(change, change < 0.0995 ? 1 : 0)} of the largest output; `
+        + `this change does not commute with ${word}`;
     result.innerHTML = `<b>${stays}</b>; ${right[1]} of ${count} digits are right. Without the ${removed} `
       + `neurons of smallest norm (dashed): <b>${right[2]}</b>.`;
     announce(result.textContent);
@@ -120,8 +121,9 @@ function orbit(root, { networks, digits, removed, neuron, colours, activation })
       pick(chosen);
     },
   });
-  const turn = several && slider(root, { label: "turn pairs", min: 0, max: 90, step: 5, value: 0,
-    text: (a) => `by ${a}°`, moved: (a) => { angle = a * Math.PI / 180; ask(); } });
+  const turn = several && slider(root, { label: "turn neurons 1–2, 3–4, … by",
+    min: 0, max: 90, step: 5, value: 0, text: (a) => `${a}°`,
+    moved: (a) => { angle = a * Math.PI / 180; ask(); } });
   const other = (to) => { activation = to; ask(); };
   if (several) choice(root, { label: "activation", options, value: activation, chosen: other });
   draw();

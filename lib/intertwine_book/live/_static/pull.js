@@ -29,7 +29,7 @@ function pull(root, { activations, presets, start, colours }) {
     element(plane.svg, "line", { stroke: green, "stroke-width": 0.05, x1: 0, y1: 0 }),
     element(plane.svg, "circle", { r: 0.24, fill: green, style: "cursor: grab; touch-action: none" }),
   ]);
-  const result = element(root, "p"), announce = Controls.announcer(root);
+  const result = element(root, "p", { class: "result" }), announce = Controls.announcer(root);
 
   const draw = () => {
     const sigma = Engine.ACTIVATIONS[name](), { shown, from, size } = activations[name], r = 0.018 * size;
@@ -41,7 +41,8 @@ function pull(root, { activations, presets, start, colours }) {
     set(lines, { d: seen.map(line).join(""), "stroke-width": 0.006 * size });
     set(rings, { d: seen.map((k) => ring(at(Z, k))).join(""), "stroke-width": 0.005 * size });
     moved.forEach((part, q) => set(part, { d: dots(Y, q), "stroke-width": 0.026 * size }));
-    images.caption.innerHTML = `dots ${shown}(<i>Ax</i>), rings <i>B</i> ${shown}(<i>x</i>)`;
+    images.caption.innerHTML = name === "identity" ? "dots <i>Ax</i>, rings <i>Bx</i>"
+      : `dots ${shown}(<i>Ax</i>), rings <i>B</i> ${shown}(<i>x</i>)`;
     columns.forEach(([stalk, knob], k) => {
       set(stalk, { x2: A[k], y2: -A[k + 2] });
       set(knob, { cx: A[k], cy: -A[k + 2] });
@@ -49,15 +50,17 @@ function pull(root, { activations, presets, start, colours }) {
     const singular = Math.abs(A[0] * A[3] - A[1] * A[2]) < 1e-9 ? " (A is not invertible)" : "";
     const share = percent(left, left > 1e-9 && left < 0.0995 ? 1 : 0);
     const b = Array.from(B.d, (entry) => number(entry, 2));
-    result.innerHTML = `<b>The best B leaves ${share}</b>${singular}; B has the rows (${b[0]}, ${b[1]}) and `
+    const verdict = left > 1e-9 ? `No B fits exactly. The best B misses ${share} of σ(Ax), in squares`
+      : "B fits exactly";
+    result.innerHTML = `<b>${verdict}</b>${singular}; B has the rows (${b[0]}, ${b[1]}) and `
       + `(${b[2]}, ${b[3]})`;
-    announce(`The best B leaves ${share}${singular}`);
+    announce(verdict + singular);
   };
   const ask = Controls.drawing(draw);
 
   const options = Object.entries(activations).map(([key, { shown }]) => [key, shown]);
   choice(root, { label: "activation σ", options, value: name, chosen: (to) => { name = to; ask(); } });
-  const entries = element(root, "div", { class: "panels two" });
+  const entries = element(root, "div", { class: "matrix" });
   const sliders = ["a₁₁", "a₁₂", "a₂₁", "a₂₂"].map((label, k) => slider(entries, {
     label, min: -2, max: 2, step: 0.01, value: A[k], text: (v) => number(v, 2),
     moved: (to) => { A = A.with(k, to); ask(); },

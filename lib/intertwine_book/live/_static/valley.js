@@ -6,7 +6,7 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours })
   const { element, set, slider, number } = Controls;
   const z = Engine.halves(scores), n = labels.length, c = bias.length;  // those of a sample one after another
   const most = Math.exp(1.3) * Math.max(u0, v0), far = 15, high = 3;  // what the pictures show
-  let u, v, first, path, rate = start.rate, decay = 0, run = 0;
+  let u, v, first, path, rate = start.rate, decay = 0, run = 0, diverged;
 
   function loss(a, b) {  // the mean cross-entropy, and its derivative with respect to s
     const s = a * b / u0 / v0;
@@ -46,8 +46,8 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours })
     return { svg, draws, X, Y, line };
   };
   const plane = panel("Level curves of the loss over two norms of weights, and a ball",
-    "green: the orbit; dashed: equal imbalance", ["norm of the weights in", 0, most, 50, 100],
-    ["norm of the weights out", most, 50, 100]);
+    "green: the orbit; grey dot: as trained; dashed: equal imbalance",
+    ["norm of the weights in", 0, most, 50, 100], ["norm of the weights out", most, 50, 100]);
   const section = panel("The loss near the ball, in the direction in which it bends most",
     "blue: at the ball; dashed: as trained", ["distance in weight space", -far, far, -10, 0, 10],
     ["loss", high, 1, 2, 3]);
@@ -69,7 +69,7 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours })
   section.draws(colours.grey, 1.5, { d: across(u0, v0), "stroke-dasharray": "4 3" });
   const here = section.draws(colours.blue, 3);
   const spot = element(section.svg, "circle", { cx: section.X(0), r: 6, fill: colours.blue });
-  const result = element(root, "p"), announce = Controls.announcer(root);
+  const result = element(root, "p", { class: "result" }), announce = Controls.announcer(root);
 
   const draw = () => {
     const { value } = loss(u, v), count = path.length - 1, least = Math.sqrt(Math.abs(first));
@@ -80,14 +80,16 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours })
     set(here, { d: across(u, v) });
     set(spot, { cy: section.Y(Math.min(value, high + 1)) });
     const change = number(100 * (imbalance() / first - 1), 1);
-    result.textContent = `loss ${number(value, 3)}, imbalance ${number(imbalance())}`
-      + (count ? `; after ${count} steps the imbalance has changed by ${change} %` : "")
-      + (Math.max(u, v) > most ? "; the ball is outside the picture" : "");
+    result.textContent = `loss ${number(value, 3)}, imbalance |in|² − |out|² = `
+      + number(imbalance())
+      + (count ? `; after ${count} ${count > 1 ? "steps" : "step"} the imbalance has changed by ${change} %` : "")
+      + (diverged ? "; diverged: the next step is out of the sliders' range"
+        : Math.max(u, v) > most ? "; the ball is outside the picture" : "");
     announce(result.textContent);
   };
   const ask = Controls.drawing(draw);
   const drop = (a, b) => {  // the ball begins a new path
-    [u, v, run] = [a, b, run + 1];
+    [u, v, run, diverged] = [a, b, run + 1, false];
     [first, path] = [imbalance(), [[u, v]]];
     ask();
   };
@@ -96,17 +98,22 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours })
     over.show(u * v / u0 / v0);
   };
   const descend = (count) => {  // with an eye on it, unless the reader wants no motion
+    diverged = false;
     const mine = ++run, some = Controls.still() ? count : 4;
     const go = (left) => {
       if (mine !== run) return;
       for (let k = 0; k < Math.min(some, left); k++) {
         const slope = loss(u, v).slope / u0 / v0;
-        [u, v] = [u - rate * (slope * v + decay * u), v - rate * (slope * u + decay * v)];
-        path.push([u, v]);
+        const next = [u - rate * (slope * v + decay * u), v - rate * (slope * u + decay * v)];
+        diverged = Math.min(...next) <= 0 || Math.abs(Math.log(next[0] * v0 / next[1] / u0)) > 3.5
+          || Math.abs(next[0] * next[1] / u0 / v0 - 3.05) > 2.95;  // the sliders' ranges
+        if (diverged) break;
+        [u, v] = next;
+        path.push(next);
       }
       say();
       ask();
-      if (left > some) requestAnimationFrame(() => go(left - some));
+      if (left > some && !diverged) requestAnimationFrame(() => go(left - some));
     };
     go(count);
   };
@@ -115,9 +122,9 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours })
     const t = Math.exp(along.value()), s = Math.sqrt(over.value());
     drop(u0 * s * t, v0 * s / t);
   };
-  const along = slider(root, { label: "along the valley", min: -1.25, max: 1.25, step: 0.05, value: start.t,
+  const along = slider(root, { label: "along the valley", min: -1.75, max: 1.75, step: 0.05, value: start.t,
     text: (t) => `t = ${number(t, 2)}`, moved: place });
-  const over = slider(root, { label: "across it", min: 0.2, max: 2.5, step: 0.05, value: start.s,
+  const over = slider(root, { label: "across it", min: 0.1, max: 6, step: 0.05, value: start.s,
     text: (s) => `× ${number(s, 2)}`, moved: place });
   slider(root, { label: "learning rate", min: -1, max: 5.5, step: 0.5, value: Math.log2(rate),
     text: (e) => `η = ${number(2 ** e, 1)}`, moved: (e) => { rate = 2 ** e; } });
@@ -132,8 +139,9 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours })
   Controls.drag(plane.svg, (event) => {
     const { x, y } = Controls.inside(plane.svg, event);
     const within = (a) => Math.max(0.05 * most, Math.min(most, a));
-    drop(within((x - 44) * most / 250), within((214 - y) * most / 206));
+    [u, v] = [within((x - 44) * most / 250), within((214 - y) * most / 206)];
     say();
+    place();  // where the sliders say
   });
   place();
   draw();
