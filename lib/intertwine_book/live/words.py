@@ -117,4 +117,4 @@ def worded(name: str, view: NetworkView) -> NetworkView:
 def _layer(space: dict[str, Any]) -> str:
     """The layer that writes it first, or else the one that reads it."""
     rows = space["writers"] + space["duals"] + space["both"] + space["readers"]
-    return str(rows[0][0]).rpartition(".")[0]
+    return str(rows[0][0]).removesuffix(".weight").removesuffix(".bias")
