@@ -97,8 +97,8 @@ class Told:
         sides = rows if isinstance(rows, tuple) else (rows,)
         tables = [side for side in sides if isinstance(side, pd.DataFrame)]
         if strange := [side for side in tables if not side.empty and value not in side]:
-            names = ", ".join(strange[0])
-            raise ValueError(f"Claim '{id}': expected a column of {names}, was given '{value}'.")
+            known = ", ".join(strange[0])
+            raise ValueError(f"Claim '{id}': expected a column of {known}, was given '{value}'.")
         kind = kind or ("ordering" if isinstance(rows, tuple) else "number")
         names = [value]
         if kind == "ordering" and tables:
