@@ -232,7 +232,7 @@ def test_a_descent_that_diverges_stops_and_says_so(page, bowl):
     show(page, bowl[0].page(t=1.5, s=5.0))
     slide(page, "learning rate", "End")
     page.get_by_role("button", name="descend").click()
-    expect(page, "; diverged: the next step is out of the sliders' range")
+    expect(page, "; stopped: the next step is out of the sliders' range")
     assert "e+" not in page.locator(".working .result").inner_text()
 
 

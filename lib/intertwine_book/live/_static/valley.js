@@ -6,7 +6,7 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours })
   const { element, set, slider, number } = Controls;
   const z = Engine.halves(scores), n = labels.length, c = bias.length;  // those of a sample one after another
   const most = Math.exp(1.3) * Math.max(u0, v0), far = 15, high = 3;  // what the pictures show
-  let u, v, first, path, rate = start.rate, decay = 0, run = 0, diverged;
+  let u, v, first, path, rate = start.rate, decay = 0, run = 0, stopped;
 
   function loss(a, b) {  // the mean cross-entropy, and its derivative with respect to s
     const s = a * b / u0 / v0;
@@ -83,13 +83,13 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours })
     result.textContent = `loss ${number(value, 3)}, imbalance |in|² − |out|² = `
       + number(imbalance())
       + (count ? `; after ${count} ${count > 1 ? "steps" : "step"} the imbalance has changed by ${change} %` : "")
-      + (diverged ? "; diverged: the next step is out of the sliders' range"
+      + (stopped ? "; stopped: the next step is out of the sliders' range"
         : Math.max(u, v) > most ? "; the ball is outside the picture" : "");
     announce(result.textContent);
   };
   const ask = Controls.drawing(draw);
   const drop = (a, b) => {  // the ball begins a new path
-    [u, v, run, diverged] = [a, b, run + 1, false];
+    [u, v, run, stopped] = [a, b, run + 1, false];
     [first, path] = [imbalance(), [[u, v]]];
     ask();
   };
@@ -98,22 +98,22 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours })
     over.show(u * v / u0 / v0);
   };
   const descend = (count) => {  // with an eye on it, unless the reader wants no motion
-    diverged = false;
+    stopped = false;
     const mine = ++run, some = Controls.still() ? count : 4;
     const go = (left) => {
       if (mine !== run) return;
       for (let k = 0; k < Math.min(some, left); k++) {
         const slope = loss(u, v).slope / u0 / v0;
         const next = [u - rate * (slope * v + decay * u), v - rate * (slope * u + decay * v)];
-        diverged = Math.min(...next) <= 0 || Math.abs(Math.log(next[0] * v0 / next[1] / u0)) > 3.5
+        stopped = Math.min(...next) <= 0 || Math.abs(Math.log(next[0] * v0 / next[1] / u0)) > 3.5
           || Math.abs(next[0] * next[1] / u0 / v0 - 3.05) > 2.95;  // the sliders' ranges
-        if (diverged) break;
+        if (stopped) break;
         [u, v] = next;
         path.push(next);
       }
       say();
       ask();
-      if (left > some && !diverged) requestAnimationFrame(() => go(left - some));
+      if (left > some && !stopped) requestAnimationFrame(() => go(left - some));
     };
     go(count);
   };
