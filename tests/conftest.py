@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import io
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -53,9 +54,10 @@ seed + rate
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A book, however small, takes a good part of a minute to build: what needs one is slow."""
+    """What builds a book, opens a browser, draws, or repeats an experiment is slow: `make test` has laws."""
     for item in items:
-        if {"built_book", "built"} & {*getattr(item, "fixturenames", ())}:
+        needs = {"built_book", "built", "page"} & {*getattr(item, "fixturenames", ())}
+        if needs or re.match(r"test_(story_)?figures|test_.*experiment", item.path.name):
             item.add_marker(pytest.mark.slow)
 
 

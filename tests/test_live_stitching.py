@@ -93,6 +93,7 @@ ON_PAGE = {
 }
 
 
+@pytest.mark.slow  # all layers, maps and norms
 @pytest.mark.parametrize("before", [False, True], ids=["after", "before"])
 def test_every_map_between_two_networks_is_that_of_the_library(node, two, before):
     grid = [*product((1, 2, 3, 4), CASES, (False,)), *product((2,), CASES, (True,))]

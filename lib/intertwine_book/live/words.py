@@ -24,9 +24,9 @@ REASONS = {
 }
 """What each of the library's reasons (`HiddenSpace.why`) says of units."""
 
-ACTIVATIONS = {"relu": "ReLU", "silu": "SiLU", "gelu": "GELU", "hardswish": "hard swish"}
-ACTIVATIONS |= {"hardsigmoid": "the hard sigmoid", "NewGELUActivation": "GELU", "GELUActivation": "GELU"}
-ACTIVATIONS |= {"SiLUActivation": "SiLU", "tanh": "tanh", "sigmoid": "the sigmoid"}
+OF_ACTIVATIONS = {"relu": "ReLU", "silu": "SiLU", "gelu": "GELU", "hardswish": "hard swish"}
+OF_ACTIVATIONS |= {"hardsigmoid": "the hard sigmoid", "NewGELUActivation": "GELU", "GELUActivation": "GELU"}
+OF_ACTIVATIONS |= {"SiLUActivation": "SiLU", "tanh": "tanh", "sigmoid": "the sigmoid"}
 
 MOVES = {
     "GL(": "any invertible matrix",
@@ -70,8 +70,8 @@ def reason(why: Sequence[str], group: str) -> str:
 def _because(token: str, group: str) -> str:
     if token == "rotary positions" and "ℂ" not in group:
         return "rotary positions act in each by itself"
-    if token in ACTIVATIONS:
-        return f"{ACTIVATIONS[token]} acts on each unit"
+    if token in OF_ACTIVATIONS:
+        return f"{OF_ACTIVATIONS[token]} acts on each unit"
     if token.startswith("gain of "):
         norm = token[8:].replace("rms", "RMS").replace("_", " ")
         return f"the gain of {norm} scales each unit, and all else follows the units before it"
