@@ -11,10 +11,11 @@ def export(space: WeightSpace) -> dict[str, Any]:
 
     Example:
         >>> import json
-        >>> from torch import nn, zeros
+        >>> import torch
+        >>> from torch import nn
         >>> from intertwine.weightspace import find_symmetries
         >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
-        >>> text = json.dumps(export(find_symmetries(model, zeros(1, 3))))
+        >>> text = json.dumps(export(find_symmetries(model, torch.zeros(1, 3))))
         >>> found = json.loads(text)
         >>> (hidden,) = found["spaces"]
         >>> hidden["group"], hidden["why"], hidden["readers"][0]["module"]
