@@ -70,8 +70,8 @@ def bit_slider(
     known = {kind: {b: list(pair) for b, pair in rows.items()} for kind, rows in recorded.items()}
     data = {"networks": networks, "signs": signs.int().tolist(), "known": known, "colours": _COLOURS}
     data |= {"start": {"network": first, "bits": start}}
-    y = tokens[first][0].double()
-    ways = [y, hadamard(y, signs.double())]
+    y = tokens[first][0].double().cpu()  # the picture is drawn there
+    ways = [y, hadamard(y, signs.double().cpu())]
     zeros = [int((stored(z, start) == 0).sum()) for z in ways]
     sentence = (
         f"The {len(y)} channels of one token, and the values that {start} bits store (orange marks). As "
