@@ -31,10 +31,11 @@
 # *How simple may that map be?*
 #
 # **A permutation of the channels with positive scalings nearly suffices in wide networks** ({numref}`fig-penalties`):
-# on CIFAR-10 it loses {fact}`03_stitching.equal_group_low:.0f` to {fact}`03_stitching.equal_group_high:.0f` points of
-# accuracy, on average over pairs.
-# An arbitrary permutation loses {fact}`03_stitching.arbitrary_low:.0f` to {fact}`03_stitching.arbitrary_high:.0f`.
-# Maps are trained by the task, and batch norm is re-estimated.
+# on CIFAR-10, trained by the task and with batch norm re-estimated, it loses
+# {fact}`03_stitching.equal_group_low:.0f` to {fact}`03_stitching.equal_group_high:.0f` points of accuracy, on average
+# over pairs.
+# An arbitrary permutation, not trained, loses {fact}`03_stitching.arbitrary_low:.0f` to
+# {fact}`03_stitching.arbitrary_high:.0f`.
 
 # %% tags=["hide-input"] figure="fig-penalties"
 import pandas as pd

@@ -4,6 +4,7 @@ import re
 
 import pytest
 import torch
+from helpers import assert_usable
 
 from intertwine_book import data, models, zoo
 from intertwine_book.experiments import sanity_rotations as sanity
@@ -119,10 +120,4 @@ def test_the_still_picture_says_what_the_instrument_opens_with(parts):
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 400])
 def test_it_can_be_used_by_everyone_and_fits_a_telephone(page, width):
-    from axe_playwright_python.sync_playwright import Axe
-
-    page.set_viewport_size({"width": width, "height": 900})
-    page.wait_for_timeout(300)
-    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    rules = [fault["id"] for fault in found if fault["impact"] in ("serious", "critical")]
-    assert not rules and page.evaluate("document.documentElement.scrollWidth") <= width
+    assert_usable(page, width)
