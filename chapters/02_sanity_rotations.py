@@ -56,6 +56,7 @@ from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.matrices import heatmap
 from intertwine_book.figures.penalties import (
     INSERTED_COLOURS,
+    KIND_NAMES,
     bars,
     insertion_diagram,
 )
@@ -83,30 +84,27 @@ test_images: int = 300  # test images that it is judged on, at most
 # %% tags=["hide-input"] figure="fig-own-group"
 maps = on_record("02_sanity_rotations", "linear_maps")
 wide = of(maps, width=64)
-kinds = ("positive scalings", "signed permutations", "nonzero scalings", "orthogonal")
-bars(of(maps, activation="relu"), kinds)
+bars(of(wide, activation="relu"), ("positive scalings", "orthogonal"))
 
 # %% [markdown]
 # :::{figure} #fig-own-group
 # ---
 # alt: >-
-#   Four bars, with dots for networks, for each of three convolutions:
-#   zero for positive scalings, small ones for signed permutations and for nonzero scalings,
+#   Two bars, with dots for networks, for each of three convolutions: zero for permutations with positive scalings,
 #   and one for orthogonal matrices that is largest at the third convolution.
-#   Grey bars beside them, for width 16, are higher.
 # ---
 # Before a ReLU, a permutation with positive scalings costs nothing; an orthogonal matrix costs
 # {fact}`02_sanity_rotations.lost_5:.0f` points on average at the third convolution.
 # Accuracy lost on CIFAR-10 after a repair by least squares.
-# Dots: three networks of width 64, each the mean of five random matrices; grey: one network of width 16.
+# Dots: three networks of width 64, each the mean of five random matrices.
 # :::
 
 # %% [markdown]
 # *Inside the group nothing is lost*: in every trial the number of right answers stays the same.
 # Outside, most is lost at the third convolution, on average.
 # At the first, three networks do not establish that an orthogonal matrix costs anything.
-# Permutations with signs cost at most {fact}`02_sanity_rotations.signs_high:.0f` points on average.
-# Our narrower network, which is less accurate, loses more on average by each kind of matrix outside the group.
+# Permutations with signs lie outside as well, and cost at most {fact}`02_sanity_rotations.signs_high:.0f` points on
+# average.
 #
 # ## Two neurons, four inputs
 #
@@ -258,13 +256,9 @@ print(f"accuracy lost: {fit['penalty']:.1f} points")
 # %% [markdown]
 # Part of the activations is lost, and yet little accuracy may be: later layers need not read what is lost.
 #
-# `sanity.best_linear_map` does the same for five kinds of matrices, which figures, tables and code name alike:
-#
-# - *permutations*;
-# - *signed permutations*: permutations with signs;
-# - *positive scalings*: permutations with positive scalings, whose logarithms have standard deviation 1;
-# - *nonzero scalings*: permutations with scalings of either sign;
-# - *orthogonal* matrices, uniform on $O(n)$, of which half are rotations.
+# `sanity.best_linear_map` does the same for random matrices of five kinds: permutations; permutations with signs,
+# with positive scalings, and with nonzero scalings; and orthogonal matrices, of which half are rotations.
+# The logarithms of the scalings have standard deviation 1.
 #
 # The larger the unexplained share, the larger the penalty tends to be, over all kinds of matrices at a layer.
 # But the share does not fix the penalty ({ref}`rec-unexplained`).
@@ -280,14 +274,15 @@ print(f"accuracy lost: {fit['penalty']:.1f} points")
 # %% tags=["hide-input"]
 TITLES = {"relu": "ReLU", "gelu": "GELU", "tanh": "tanh", "abs": "absolute value"}
 outside = wide.assign(penalty=wide["penalty"].mask(wide["own"]))
+kinds = {name: title for name, title in KIND_NAMES.items() if name != "permutations"}
 means = outside.pivot_table("penalty", "activation", "group").loc[[*TITLES], [*kinds]]
 shown = means.round(1).assign(activation=[*TITLES.values()])
-headings = {name: name for name in ("activation", *kinds)}
+headings = {"activation": "activation"} | kinds
 readable(shown, headings, digits=1, title="Points lost by activation and kind of matrix")
 
 # %% [markdown]
-# Positive scalings before tanh or GELU cost at most {fact}`02_sanity_rotations.scaled_most:.1f` points on average
-# at any of the three, although no matrix undoes them on all inputs.
+# Permutations with positive scalings before tanh or GELU cost at most {fact}`02_sanity_rotations.scaled_most:.1f` points
+# on average at any of the three, although no matrix undoes them on all inputs.
 # Near 0 tanh is almost linear, and far from 0 GELU is almost ReLU.
 #
 # *The cost does not always grow with depth.*
@@ -476,8 +471,8 @@ for group in groups.Permutations(6), groups.GReLU(6), groups.Orthogonal(6):
 #
 # ::::{solution} ex-which-cells
 # :class: dropdown
-# The dashes, by {prf:ref}`prop-regression`: signed permutations for tanh and the absolute value,
-# positive scalings for ReLU and the absolute value, nonzero scalings for the absolute value.
+# The dashes, by {prf:ref}`prop-regression`: permutations with signs for tanh and the absolute value, with positive
+# scalings for ReLU and the absolute value, with nonzero scalings for the absolute value.
 # One more kind costs less than half a point: scalings before tanh.
 # As tanh is odd, nonzero scalings cost exactly what positive ones do.
 # Near 0 tanh is almost linear; or later layers do not need what is lost.

@@ -20,6 +20,15 @@ INSERTED_COLOURS = {
 }
 """Group of transformations → its colour in the whole book; scalings come with a permutation."""
 
+KIND_NAMES = {
+    "permutations": "permutations",
+    "signed permutations": "permutations with signs",
+    "positive scalings": "permutations with positive scalings",
+    "nonzero scalings": "permutations with nonzero scalings",
+    "orthogonal": "orthogonal matrices",
+}
+"""Group of transformations → what chapter 1 calls it."""
+
 
 def insertion_diagram() -> Figure:
     """A layer with its activation; with A before and R after it; and with A in its weights, finetuned."""
@@ -59,30 +68,25 @@ def bars(rows: pd.DataFrame, kinds: Sequence[str]) -> Figure:
 
 
 def draw_bars(axis: Axes, rows: pd.DataFrame, kinds: Sequence[str]) -> None:
-    """Mean penalties of some kinds of matrices by convolution, in the widest networks and in narrower ones.
+    """Mean penalties of some kinds of matrices by convolution; dots are networks.
 
     Args:
         axis: where to draw.
-        rows: a matrix each, with columns group, layer, width, network and penalty. Dots are the widest
-            networks; narrow bars in grey are the others.
+        rows: a matrix each, with columns group, layer, network and penalty.
         kinds: values of the column group.
     """
-    width = rows["width"].max()
-    single = rows[rows["width"] == width].pivot_table("penalty", ["group", "layer"], "network")
-    narrow = rows[rows["width"] < width].pivot_table("penalty", "group", "layer")
+    single = rows.pivot_table("penalty", ["group", "layer"], "network")
     layers, step = sorted(rows["layer"].unique()), 0.88 / len(kinds)
     for k, group in enumerate(kinds):
         at = [place + step * (k - (len(kinds) - 1) / 2) for place in range(len(layers))]
         each = single.loc[group]
-        axis.bar(at, each.mean(axis=1), 0.6 * step, color=INSERTED_COLOURS[group], label=group)
+        axis.bar(at, each.mean(axis=1), 0.7 * step, color=INSERTED_COLOURS[group], label=KIND_NAMES[group])
         axis.plot(at, each, ".", color=COLOURS["ink"], markersize=3)
-        grey = f"width {rows['width'].min()}" if group == "orthogonal" else None  # once in the legend
-        right = [x + 0.4 * step for x in at]
-        axis.bar(right, narrow.loc[group], 0.2 * step, color=COLOURS["grey"], alpha=0.5, label=grey)
         for x, (mean, top) in zip(at, each.agg(["mean", "max"], axis=1).to_numpy(), strict=True):
             text = f"{mean:.1f}" if top else "0"
             axis.text(x, top + 0.7, text, ha="center", fontsize="small")
     axis.set_xticks(range(len(layers)), [f"{word} conv." for word in ("first", "second", "third")])
-    axis.set(ylabel="accuracy lost, points")
+    room = 1.4 * single.max(axis=None)  # for the legend above the bars
+    axis.set(ylabel="accuracy lost, points", ylim=(0, room))
     axis.grid(axis="x", visible=False)
     axis.legend(loc="upper left")

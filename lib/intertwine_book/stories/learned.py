@@ -61,8 +61,8 @@ def _least_squares() -> pd.DataFrame:
 
 def rotation(axis: Axes) -> None:
     """Orthogonal matrices before a ReLU cost accuracy, its own group none, by layer."""
-    rows = of(on_record("02_sanity_rotations", "linear_maps"), activation="relu")
-    draw_bars(axis, rows, ("positive scalings", "signed permutations", "orthogonal"))
+    rows = of(on_record("02_sanity_rotations", "linear_maps"), activation="relu", width=64)
+    draw_bars(axis, rows, ("positive scalings", "orthogonal"))
 
 
 def shortcut(axis: Axes) -> None:
@@ -106,23 +106,22 @@ def found(axis: Axes) -> None:
 
 
 def stitches(axis: Axes) -> None:
-    """At the paper's width a permutation loses little: measured filled, printed open."""
+    """Without a map nearly all is lost, with a permutation and scalings little; open marks are printed."""
     rows = of(on_record("03_stitching", "stitches"), dataset="cifar10", width=64, epochs=20)
-    found = rows[rows["search"] != "relaxation"].pivot_table("penalty", "layer", "family")
+    found = rows[rows["search"] != "relaxation"].pivot_table("penalty", ["family", "layer"], "pair")
     claims = {claim.id: claim for claim, _ in read_told(kept_folder() / "03_stitching/told.json")[0]}
-    ids = {"full": "full", "G_ReLU": "grelu-value", "rank 4": "rank-4", "rank 1": "rank-1-value"}
-    names = {"full": ("full", "red"), "G_ReLU": ("$G_{\\mathrm{ReLU}}$", "blue")}
-    names |= {"rank 4": ("rank 4", "pink"), "rank 1": ("rank 1", "grey")}
-    below = -8.0  # the label below, which the next one must not touch
-    for shift, (stitch, (name, colour)) in zip((0.3, 0.1, -0.1, -0.3), names.items(), strict=True):
-        at, tone = np.arange(4) + shift, COLOURS[colour]
-        axis.plot(at, found[stitch], "o", ms=6, color=tone)
-        printed = [claims[f"godfrey-figure-1-{ids[stitch]}-{layer}"].printed for layer in found.index]
-        axis.plot(at, np.array(printed, dtype=float), "o", mfc="none", mec=tone, ms=8)
-        below = max(found[stitch].iloc[-1], below + 8)
-        axis.text(3.5, below, name, va="center", color=tone)
-    axis.set_xticks(range(4), [str(layer) for layer in found.index])
-    axis.set(xlabel="layer of the cut", ylabel="accuracy lost, points", xlim=(-0.5, 4.7), ylim=(0, None))
+    layers = [*found.loc["G_ReLU"].index]
+    maps = {"identity": ("no map", "grey"), "G_ReLU": ("permutation with scalings", "blue")}
+    for family, (name, colour) in maps.items():
+        lost = found.loc[family]
+        axis.plot(range(len(layers)), lost, **_SINGLE, color=COLOURS[colour])
+        axis.plot(lost.mean(axis=1).to_numpy(), "o-", color=COLOURS[colour])
+        above = -14 if family == "identity" else 16
+        axis.text(1.5, lost.mean().mean() + above, name, ha="center", color=COLOURS[colour])
+    printed = [claims[f"godfrey-figure-1-grelu-value-{layer}"].printed for layer in layers]
+    axis.plot(np.array(printed, dtype=float), "o", mfc="none", mec=COLOURS["blue"], ms=8)
+    axis.set_xticks(range(len(layers)), [str(layer) for layer in layers])
+    axis.set(xlabel="layer of the cut", ylabel="accuracy lost, points", ylim=(0, 100))
 
 
 def norms(axis: Axes) -> None:
