@@ -105,6 +105,8 @@ bars(of(wide, activation="relu"), ("positive scalings", "orthogonal"))
 # At the first, three networks do not establish that an orthogonal matrix costs anything.
 # Permutations with signs lie outside as well, and cost at most {fact}`02_sanity_rotations.signs_high:.0f` points on
 # average.
+# Where no activation acts, as on the residual stream of a transformer, an orthogonal matrix can be undone exactly, and
+# QuaRot uses it before rounding {cite}`ashkboos2024quarot` ({doc}`01d_orbits`).
 #
 # ## Two neurons, four inputs
 #
