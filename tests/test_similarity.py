@@ -32,6 +32,7 @@ from intertwine.similarity import (
     grelu_procrustes,
     hsic,
     max_gram,
+    mutual_knn,
     procrustes,
     pwcca,
     r2,
@@ -424,6 +425,26 @@ def test_maps_have_the_positions_that_one_asks_for():
     grams = [long((Z[:, None] * Z[None]).sum((3, 4)).amax(2)) for Z in tilde]
     expected = reference_alignment(*grams, "unbiased")
     assert abs(grelu_cka(X, Y, corrected=True, spatial="sum") - expected) < 1e-10
+
+
+# --- neighbours, by sorting all distances ---
+
+
+@FEW
+@pytest.mark.parametrize("k", [None, 1, 5])
+@pytest.mark.parametrize("n", [3, 12, 1100])
+def test_mutual_neighbours_are_those_of_sorted_distances(n, k):
+    X, Y = normal(n, 4, seed=0), normal(n, 3, seed=0, stream=1)
+    Y[:, :2] += X[:, :2]
+    if n == 3 and k == 5:
+        assert "between 1 and 2" in sentence(lambda: mutual_knn(X, Y, k))
+        return
+    sets = []
+    for Z in (X.numpy(), Y.numpy()):
+        order = scipy.spatial.distance.cdist(Z, Z).argsort(axis=1)
+        sets.append([set(row[1 : 1 + (k or min(10, (n - 1) // 2))]) for row in order])
+    shared = np.mean([len(a & b) / len(a) for a, b in zip(*sets, strict=True)])
+    assert abs(mutual_knn(X, Y, k) - shared) < 1e-12
 
 
 # --- bad input: one sentence, or a defined value, never NaN ---

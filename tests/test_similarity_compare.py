@@ -249,9 +249,10 @@ def test_a_shuffle_keeps_each_set_of_features_and_a_gaussian_its_moments():
     assert torch.equal(seen[1][0], X) and not torch.equal(seen[1][1], Y)
     assert torch.equal(seen[1][1].sort(0).values, Y.sort(0).values)
     null(spy, X, Y, "gaussian", 2, generator=generator(0))
-    drawn = seen[-1][1]
+    assert torch.equal(seen[-1][0], X) and torch.equal(seen[-1][1], X)  # equal features, at the end
+    drawn = seen[-2][1]
     assert (drawn.mean(0) - Y.mean(0)).abs().max() < 0.4 and (drawn.std(0) - Y.std(0)).abs().max() < 0.4
-    assert not torch.equal(seen[-1][0], X)
+    assert not torch.equal(seen[-2][0], X)
 
 
 def test_random_networks_come_from_the_caller(setting):
@@ -389,3 +390,23 @@ def test_where_channels_are_is_seen_behind_any_steps():
         channels_first(network, "softmax", signal)
     tokens = nn.Sequential(nn.Linear(2, 8), nn.ReLU())
     assert not channels_first(tokens, "1", normal(1, 16, 2, seed=0))
+
+
+def test_calibrated_values_are_0_for_unrelated_and_1_for_equal_features_of_similarities_and_distances():
+    for name in ("cka biased", "procrustes angle", "mutual knn"):
+        calibrated = []
+        for seed in range(12):
+            X, Y = normal(30, 12, seed=seed), normal(30, 12, seed=1000 + seed)
+            found = null(name, X, Y, repeats=30, generator=generator(seed))
+            calibrated.append(found.calibrated)
+        assert abs(sum(calibrated) / 12) < 0.05, name
+        equal = null(name, X, X, repeats=19, generator=generator(0))
+        assert abs(equal.calibrated - 1) < 1e-6 and equal.p_value == 1 / 20, name
+
+
+def test_p_values_of_independent_features_are_at_most_their_level_as_often_as_that():
+    below = 0
+    for seed in range(100):
+        X, Y = normal(20, 5, seed=seed), normal(20, 5, seed=1000 + seed)
+        below += null(cka, X, Y, repeats=9, generator=generator(seed)).p_value <= 0.3
+    assert 18 <= below <= 42  # 30 ± 2.6 standard deviations

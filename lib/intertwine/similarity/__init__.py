@@ -12,6 +12,7 @@ from intertwine.similarity.cka import cka, grelu_cka
 from intertwine.similarity.compare import compare
 from intertwine.similarity.grams import gram, max_gram
 from intertwine.similarity.hsic import hsic, u_centred
+from intertwine.similarity.neighbours import mutual_knn
 from intertwine.similarity.nulls import Null, null
 from intertwine.similarity.procrustes import grelu_procrustes, procrustes
 from intertwine.similarity.registry import INVARIANCES, MEASURES, Measure, which
@@ -30,6 +31,7 @@ __all__ = [
     "grelu_procrustes",
     "hsic",
     "max_gram",
+    "mutual_knn",
     "null",
     "procrustes",
     "pwcca",

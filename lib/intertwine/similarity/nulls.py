@@ -1,5 +1,6 @@
 """Nulls: the values of a measure for unrelated features."""
 
+import math
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
@@ -10,15 +11,16 @@ from torch import Tensor
 from intertwine.checks import check_generator
 from intertwine.features import channel_axis, rows
 from intertwine.similarity.inputs import check_choice
-from intertwine.similarity.registry import as_measure
+from intertwine.similarity.registry import Measure, as_measure
 
 
 class Null(NamedTuple):
     """A value with its null: the same measure of unrelated features, of which `low` and `high` are quantiles.
 
     Example:
-        >>> Null(0.9, torch.tensor([0.1, 0.2, 0.3]), 0.1, 0.3).stands_out
-        True
+        >>> found = Null(0.9, torch.tensor([0.1, 0.2, 0.3]), 0.1, 0.3)
+        >>> found.stands_out, round(found.calibrated, 3), found.p_value
+        (True, 0.875, 0.25)
     """
 
     observed: float
@@ -27,11 +29,26 @@ class Null(NamedTuple):
     """2.5 % quantile of the values."""
     high: float
     """97.5 % quantile."""
+    best: float = 1.0
+    """The measure of features with themselves."""
 
     @property
     def stands_out(self) -> bool:
         """Whether the observed value lies outside the interval."""
         return not self.low <= self.observed <= self.high
+
+    @property
+    def calibrated(self) -> float:
+        """Where the value lies between the mean of the null (0) and equal features (1), of similarities and
+        distances alike. Gröger et al. (2026) begin at a quantile of the null instead."""
+        mean = self.values.mean().item()
+        return (self.observed - mean) / (self.best - mean) if mean != self.best else math.nan
+
+    @property
+    def p_value(self) -> float:
+        """The chance that unrelated features are at least as near to `best`: 1 / (1 + repeats) or more."""
+        nearer = (self.values - self.best).abs() <= abs(self.observed - self.best)
+        return (1 + nearer.sum().item()) / (1 + len(self.values))
 
 
 def null(
@@ -63,7 +80,8 @@ def null(
         generator: of the draws, on the CPU.
 
     Returns:
-        The value that is `observed`, the `values` of the unrelated features, and whether it `stands_out`.
+        The value that is `observed`, the `values` of the unrelated features, whether it `stands_out`, its
+        `p_value`, and the value `calibrated`: 0 as of unrelated features, 1 as of equal ones.
 
     See Also:
         `compare` takes all layers of two networks.
@@ -85,7 +103,8 @@ def null(
     observed = float(measure(X, Y))
     values = torch.tensor([float(measure(*draw())) for _ in range(repeats)], dtype=torch.float64)
     low, high = torch.quantile(values, torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
-    return Null(observed, values, low, high)
+    best = float(measure.similarity) if isinstance(measure, Measure) else float(measure(X, X))
+    return Null(observed, values, low, high, best)
 
 
 def _gaussian(X: Tensor, generator: torch.Generator) -> Tensor:

@@ -15,6 +15,7 @@ from torch import Tensor
 from intertwine.similarity.cca import cca, forced, pwcca, r2, r2_forced, svcca
 from intertwine.similarity.cka import cka, grelu_cka
 from intertwine.similarity.inputs import Spatial, arranged
+from intertwine.similarity.neighbours import mutual_knn
 from intertwine.similarity.procrustes import grelu_procrustes, procrustes
 from intertwine.similarity.soft_matching import soft_matching
 
@@ -146,6 +147,10 @@ _ALL = [
     Measure(
         "soft matching", soft_matching, _PERMUTING, "moments", "samples",
         "units of layers of different widths; a metric", range=(0.0, 2.0), metric="yes", similarity=False,
+    ),
+    Measure(
+        "mutual knn", mutual_knn, RIGID, "features", "features",
+        "which inputs are neighbours, and no distances", metric="yes",
     ),
 ]  # fmt: skip
 
