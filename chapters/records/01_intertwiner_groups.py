@@ -256,8 +256,8 @@ check_all({
 # %% [markdown]
 # *What would change it*: nothing for the lemma, which {prf:ref}`lem-phi` proves.
 # The hypothesis is convenient and not needed: for continuous σ that is not constant some $\sigma(tI_n)$ is invertible.
-# Its eigenvalues are $\sigma(t)-\sigma(0)$ and $\sigma(t)+(n-1)\sigma(0)$, and σ takes more than two values near 0 or
-# elsewhere.
+# Its eigenvalues $\sigma(t)-\sigma(0)$ and $\sigma(t)+(n-1)\sigma(0)$ vanish at two values of $\sigma(t)$ at most, and
+# such a σ takes infinitely many.
 #
 # (rec-phi-on-gl)=
 # ## After Definition 3.2: no homomorphism outside the group
@@ -943,7 +943,8 @@ told.verdicts()
 
 # %% [markdown]
 # *What would change it*: nothing for $\alpha > 0$, as $\mathrm{ReLU}(\alpha z) = \alpha\,\mathrm{ReLU}(z)$.
-# For $\alpha < 0$ a network can escape whose neuron is never active, or never inactive; no $\alpha < 0$ does for all.
+# For $\alpha < 0$ we have $\mathrm{ReLU}(\alpha z)/\alpha = \min(z, 0)$ instead of $\max(z, 0)$, for each such α.
+# So an output that reads the neuron with the weight $w$ changes by $-w|z|$: nothing changes only where $w$ or $z$ is 0.
 # "Linear nature" is loose: ReLU is positively homogeneous.
 #
 # (rec-any-point)=
@@ -1276,8 +1277,9 @@ SUMMARY = {
 OURS = {
     "godfrey-table-1-leakyrelu": "false at slope −1, whose group has all nonzero scalings",
     "godfrey-table-1-polynomial": "d ≥ 2 is missing",
-    "scale-nonzero": "false for each negative number that we tried; true for all positive ones",
+    "scale-nonzero": "false for negative numbers, true for positive ones",
     "godfrey-phi-not-on-gl-rbf": "an example in each draw",
+    "godfrey-table-1-relu": "the same",
 }
 known = {made.id: (made, found) for made, found in told.claims}
 rows = []
@@ -1287,7 +1289,7 @@ for id, statement in SUMMARY.items():
     if id == "scale-bias":
         ours = f"the function changes in {found.numbers['deciding']} of {found.trials} cases"
     row = {"statement": statement, "printed": made.place if made.whose == "paper" else "not printed"}
-    rows.append(row | {"ours": ours, "scale": "a calculation", "verdict": found.said})
-headings = {name: name for name in ("statement", "printed", "ours", "scale", "verdict")}
+    rows.append(row | {"ours": ours, "verdict": found.said})
+headings = {name: name for name in ("statement", "printed", "ours", "verdict")}
 glue("rec-groups-summary", readable(pd.DataFrame(rows), headings, title="What was found"), display=False)
 told.board()
