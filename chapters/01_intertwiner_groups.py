@@ -15,10 +15,9 @@
 #
 # :::{admonition} Before you start
 # :class: tip
-# **You need** matrices, the word *group*, and a network as affine maps with activations between them.
+# **You need** matrices, the word *group*, and a network as affine maps with activations.
 #
-# **You will learn** which changes of the weights leave a network's function unchanged,
-# and how to compute them for any activation.
+# **You will learn** which changes of the weights leave a function alone, for any activation.
 #
 # **This run.** {{ this_run }}. **The evidence** of every statement: {doc}`records/01_intertwiner_groups`.
 # :::
@@ -27,17 +26,35 @@
 #
 # A common rule makes a network smaller: remove the neurons whose incoming weights have the smallest norm
 # {cite}`li2017`.
-# Now give a ReLU network a *twin*: multiply the weights into a neuron and its bias by $a > 0$, and divide the
-# weights out of it by $a$.
-# Since $\mathrm{ReLU}(az) = a\,\mathrm{ReLU}(z)$, the twin computes the same function, and yet the rule may remove
-# other neurons.
+# But multiply the weights into a ReLU neuron and its bias by $a > 0$, and divide the weights out of it by $a$:
+# this *twin* of the network computes the same function, and the rule may remove other neurons.
 # *Which changes may I make to the weights before an activation without changing the function?*
 #
-# **Neurons may change places, and each may be multiplied by any number of one group, which the activation decides**:
-# the positive numbers for ReLU, ±1 for tanh, 1 alone for GELU.
-# If the next layer is to undo a linear change, there is no other, unless the activation is affine.
-# Make a twin in {numref}`fig-twin`.
-# Can you scale its neurons so that most digits are still right after pruning?
+# **Neurons may change places, and each may be multiplied by the numbers of one group, which the activation decides**:
+# the positive ones for ReLU, ±1 for tanh, 1 alone for GELU.
+# Unless the activation is affine, a matrix after it can undo no other linear change.
+# In {numref}`fig-twin`, scale neurons until the pruned network reads most digits.
+
+# %% tags=["hide-input"] figure="fig-twin"
+from intertwine_book.live.orbit import of_digits
+
+of_digits("relu", "tanh", "abs", name="twin")
+
+# %% [markdown]
+# :::{figure} #fig-twin
+# ---
+# alt: >-
+#   Ten digits with two rows of answers, eight pictures of weights, a bar for each norm, three of them dashed.
+#   A reader chooses a neuron and scales it, swaps it or changes its sign, turns neurons in pairs,
+#   and chooses the activation.
+# ---
+# Scaling or swapping neurons leaves the answers of a trained network as they are,
+# and changes which neurons pruning removes.
+# Top: ten digits, the answers of the network, and those without the three neurons of smallest norm
+# (red, underlined: another answer).
+# Below: the incoming weights of its eight neurons, and their norms (dashed: removed).
+# Computed by this page.
+# :::
 
 # %% tags=["hide-input"]
 import copy
@@ -57,7 +74,6 @@ from intertwine_book.figures import groups as figures
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.style import COLOURS, new_figure, use_style
 from intertwine_book.figures.symmetries import neuron_diagram
-from intertwine_book.live.orbit import of_digits
 from intertwine_book.live.pull import pull
 from intertwine_book.models import fcn
 
@@ -74,25 +90,6 @@ epochs: int = 30
 scale: float = 1.0  # standard deviation of the logarithms of the scalings
 twins: int = 20  # rescaled networks
 
-# %% tags=["hide-input"] figure="fig-twin"
-of_digits("relu", "tanh", "abs", name="twin")
-
-# %% [markdown]
-# :::{figure} #fig-twin
-# ---
-# alt: >-
-#   Ten digits with two rows of answers, eight pictures of weights, a bar for each norm, three of them dashed.
-#   A reader chooses a neuron and scales it, swaps it or changes its sign, turns neurons in pairs,
-#   and chooses the activation.
-# ---
-# Scaling or swapping neurons leaves the answers of a trained network as they are,
-# and changes which neurons pruning removes.
-# Top: ten digits, the answers of the network, and those without the three neurons of smallest norm
-# (red, underlined: another answer).
-# Below: the incoming weights of its eight neurons, and their norms (dashed: removed).
-# Computed by this page.
-# :::
-
 # %% [markdown]
 # (sec-swap-scale)=
 # ## Two neurons, swapped and scaled
@@ -103,7 +100,7 @@ of_digits("relu", "tanh", "abs", name="twin")
 #
 # *Swap*: exchange the neurons with all their edges.
 # *Scale*: multiply what enters a neuron, its bias included, by $\alpha > 0$, and divide what leaves it by α
-# ({numref}`fig-swap-scale`).
+# ({numref}`fig-swap-scale`); for $\mathrm{ReLU}(\alpha z) = \alpha\,\mathrm{ReLU}(z)$.
 
 # %% tags=["hide-input"] figure="fig-swap-scale"
 red_first = {"colours": [COLOURS["red"], COLOURS["blue"]]}
@@ -141,7 +138,7 @@ neuron_diagram(drawn)
 # | swapped | $(1, \tfrac12)$ | $-1 + 3\cdot\tfrac12 = \tfrac12$ | $(0, \tfrac32)$ | $3\cdot\tfrac32 = \tfrac92$ |
 # | blue scaled by 2 | $(1, 1)$ | $\tfrac32\cdot1 - 1 = \tfrac12$ | $(3, 0)$ | $\tfrac32\cdot3 = \tfrac92$ |
 #
-# *Note.* The post allows any nonzero α; a negative one changes this function ({ref}`rec-scale`).
+# *Note.* The post allows any nonzero α; a negative one changes this function ({ref}`record <rec-scale>`).
 #
 # ## Pulling a matrix through an activation
 #
@@ -226,8 +223,8 @@ pull()
 # :::
 #
 # If $\sigma(I_n)$ is singular, put $\varphi(A) = \sigma(tA)\,\sigma(tI_n)^{-1}$.
-# Some $t$ works for every continuous σ that is not constant ({ref}`rec-lemma-3-1`).
-# Outside the group {eq}`eq-phi` need not be multiplicative ({ref}`rec-phi-on-gl`).
+# Some $t$ works for every continuous σ that is not constant ({ref}`record <rec-lemma-3-1>`).
+# Outside the group {eq}`eq-phi` need not be multiplicative ({ref}`record <rec-phi-on-gl>`).
 #
 # In code, for a swap with scalings and for the turn:
 
@@ -332,8 +329,8 @@ for mine, theirs in zip(moved.parameters(), by_library.parameters(), strict=True
 # %% [markdown]
 # The weights become others, the outputs stay as they are to rounding.
 # So the value of a single weight, or of a single hidden activation, is no property of the function.
-# A rule that reads such values treats networks with one function differently.
-# Pruning by norms is one:
+# A rule that reads such values may treat networks with one function differently.
+# Pruning by norms does:
 
 
 # %%
@@ -384,7 +381,7 @@ figure
 # ---
 # Pruning by the norm of incoming weights treats networks with one function differently.
 # Right answers on test images without the neurons of the first layer whose incoming weights are smallest.
-# Each twin has random scalings.
+# Each twin has lognormal scalings.
 # Handwritten digits, the run of this page.
 # :::
 
@@ -479,7 +476,7 @@ figure
 # (sec-table-1)=
 # *Note.* Of the six rows of the paper's table of groups {fact}`01_intertwiner_groups.rows_that_hold:.0f` hold as
 # printed.
-# LeakyReLU needs a slope other than −1, where it is $|x|$, and $x^d$ needs $d \ge 2$ ({ref}`rec-table-1`).
+# LeakyReLU needs a slope other than −1, where it is $|x|$, and $x^d$ needs $d \ge 2$ ({ref}`record <rec-table-1>`).
 #
 # ### The scalings of any activation
 #
@@ -563,7 +560,7 @@ figures.scalar_strip(pd.DataFrame(cells, columns=["activation", "a", "residual"]
 # The discrete one is that of $x\cos\log|x|$: a factor $e^{\pi}$ of $x$ multiplies the function by $-e^{\pi}$.
 # Such a test is no proof.
 # The library, which first sets affine activations aside, agrees with a derivation by hand
-# for all {fact}`01_intertwiner_groups.activations:.0f` activations of the record ({ref}`rec-gallery`).
+# for all {fact}`01_intertwiner_groups.activations:.0f` activations that we tried ({ref}`record <rec-gallery>`).
 #
 # (sec-orbits)=
 # ## A larger group makes larger orbits
@@ -673,7 +670,7 @@ figures.moved_points({"two axes": axes, "another direction": other})
 #   - Undo it by $\varphi(A)^{-1}$, not by $A^{-1}$.
 # * - sigmoid, GELU, SiLU
 #   - only reorder: `groups.Permutations(n).sample(draw)`
-#   - Far from 0 GELU is nearly ReLU ({ref}`ex-almost`). With biases a sigmoid can be reflected ({ref}`rec-shifts`).
+#   - Far from 0 GELU is nearly ReLU ({ref}`ex-almost`). With biases a sigmoid can be reflected ({ref}`record <rec-shifts>`).
 # * - nothing: two linear layers
 #   - take any invertible matrix: `groups.GeneralLinear(n).sample(draw)`
 #   - Only the product of both weights is a property of the function.
@@ -681,7 +678,7 @@ figures.moved_points({"two axes": axes, "another direction": other})
 #   - ask the library: `groups.intertwiner_group(sigma, n)`
 #   - A search over values of σ is no proof.
 # * - a trained network
-#   - move all its layers: `find_symmetries(net, x).act(net, {"relu1": A})`
+#   - move it, by the names of its activations: `find_symmetries(net, x).act(net, {"relu1": A})`
 #   - Shortcuts and norms constrain the groups ({doc}`01c_any_network`).
 # * - a rule that reads single weights, norms or units
 #   - apply it to a moved network, too: `space.act(net, space.sample(draw))`
@@ -803,7 +800,7 @@ mean_curves(pd.DataFrame(rows), "angle", "left", "activation", **axes)
 # A scaling of layer 2 does not keep it: by {eq}`eq-moved` it multiplies the rows of $W_2$,
 # and the outgoing weights are the columns.
 # The loss without the neuron is a rule for the whole orbit, as removing a neuron commutes with {eq}`eq-moved`
-# ({ref}`rec-pruning`).
+# ({ref}`record <rec-pruning>`).
 
 
 # %% tags=["hide-input"]
