@@ -126,8 +126,11 @@ def every(*conditions):
     return np.concatenate([np.ravel(condition) for condition in conditions])
 
 
-claim = partial(told.claim, paper="godfrey2022", kind="universal", per=None)
-post = partial(told.claim, paper="swap-and-scale-2022", kind="universal", per=None)
+def claim(id, place, statement, rows, value, paper="godfrey2022", kind="universal", **more):
+    return told.claim(id, statement, rows, value, paper=paper, place=place, kind=kind, per=None, **more)
+
+
+post = partial(claim, paper="swap-and-scale-2022")
 ROUNDING = {"error": 1e-10, "error_from": "rounding"}
 WORDS = {
     "closure_error": "error of products and inverses",
@@ -186,48 +189,22 @@ readable(largest, headings, title="Largest relative errors, all widths and draws
 
 # %% tags=["hide-input"]
 here = {"words": WORDS, "link": "rec-lemma-3-1"}
-claim(
-    "godfrey-lemma-3-1-group",
-    (
-        r"$G_{\sigma_n}$ is a group: products and inverses of elements intertwine too. (A test of our "
-        "elements, which are built as a group.)"
-    ),
-    regular,
-    "closure_error",
-    place="Lemma 3.1, group",
-    **ROUNDING,
-    **here,
-)
-claim(
-    "godfrey-lemma-3-1-homomorphism",
+# fmt: off
+claim("godfrey-lemma-3-1-group", "Lemma 3.1, group",
+    r"$G_{\sigma_n}$ is a group: products and inverses of elements intertwine too. (A test of our "
+    "elements, which are built as a group.)",
+    regular, "closure_error", **ROUNDING, **here)
+claim("godfrey-lemma-3-1-homomorphism", "Lemma 3.1, homomorphism",
     r"$\varphi_\sigma(A) = \sigma(A)\sigma(I_n)^{-1}$ is multiplicative on $G_{\sigma_n}$.",
-    regular,
-    "homomorphism_error",
-    place="Lemma 3.1, homomorphism",
-    **ROUNDING,
-    **here,
-)
-claim(
-    "godfrey-lemma-3-1-intertwining",
+    regular, "homomorphism_error", **ROUNDING, **here)
+claim("godfrey-lemma-3-1-intertwining", "Lemma 3.1, intertwining",
     r"$\sigma_n \circ A = \varphi_\sigma(A) \circ \sigma_n$ for every $A \in G_{\sigma_n}$.",
-    regular,
-    "intertwining_error",
-    place="Lemma 3.1, intertwining",
-    **ROUNDING,
-    **here,
-)
-claim(
-    "godfrey-lemma-3-1-hypothesis",
-    (
-        r"For continuous σ that is not constant and $n \ge 2$, $G_{\sigma_n}$ is a group and φ a "
-        r"homomorphism even where $\sigma(I_n)$ is singular."
-    ),
-    singular,
-    "holds",
-    place=r"Lemma 3.1 and Definition 3.2, where $\sigma(I_n)$ is singular",
-    whose="ours",
-    **here,
-)
+    regular, "intertwining_error", **ROUNDING, **here)
+claim("godfrey-lemma-3-1-hypothesis", r"Lemma 3.1 and Definition 3.2, where $\sigma(I_n)$ is singular",
+    r"For continuous σ that is not constant and $n \ge 2$, $G_{\sigma_n}$ is a group and φ a "
+    r"homomorphism even where $\sigma(I_n)$ is singular.",
+    singular, "holds", whose="ours", **here)
+# fmt: on
 told.verdicts()
 
 
@@ -308,37 +285,18 @@ dots(
 outside, inside = of(phi_on_gl, drawn_from="all invertible matrices"), of(phi_on_gl, drawn_from="the group")
 here = {"words": WORDS, "link": "rec-phi-on-gl"}
 apart = {"kind": "existence", "error": 0.001, "error_from": "far above rounding", "cases": ["n", "trial"]}
-claim(
-    "godfrey-phi-not-on-gl-rbf",
-    (
-        r"On all of $GL_n(\mathbb R)$, $A \mapsto \varphi_\sigma(A)$ is not a homomorphism for the "
-        "RBF."
-    ),
-    of(outside, activation="RBF"),
-    "homomorphism_error",
-    place="§3.1, after Definition 3.2, RBF",
-    **(apart | here),
-)
-claim(
-    "godfrey-phi-not-on-gl-polynomial",
+# fmt: off
+claim("godfrey-phi-not-on-gl-rbf", "§3.1, after Definition 3.2, RBF",
+    r"On all of $GL_n(\mathbb R)$, $A \mapsto \varphi_\sigma(A)$ is not a homomorphism for the RBF.",
+    of(outside, activation="RBF"), "homomorphism_error", **(apart | here))
+claim("godfrey-phi-not-on-gl-polynomial", "§3.1, after Definition 3.2, polynomial",
     r"On all of $GL_n(\mathbb R)$, $A \mapsto \varphi_\sigma(A)$ is not a homomorphism for $x^2$.",
-    of(outside, activation="square"),
-    "homomorphism_error",
-    place="§3.1, after Definition 3.2, polynomial",
-    **(apart | here),
-)
-claim(
-    "godfrey-phi-on-group",
-    (
-        r"Restricted to $G_{\sigma_n}$, $A \mapsto \varphi_\sigma(A)$ is a homomorphism in those cases"
-        " too."
-    ),
-    of(inside, activation=["RBF", "square"]),
-    "homomorphism_error",
-    place="§3.1, after Definition 3.2, on the group",
-    **ROUNDING,
-    **here,
-)
+    of(outside, activation="square"), "homomorphism_error", **(apart | here))
+claim("godfrey-phi-on-group", "§3.1, after Definition 3.2, on the group",
+    r"Restricted to $G_{\sigma_n}$, $A \mapsto \varphi_\sigma(A)$ is a homomorphism in those cases "
+    "too.",
+    of(inside, activation=["RBF", "square"]), "homomorphism_error", **ROUNDING, **here)
+# fmt: on
 check_all(
     {
         "In the group φ is multiplicative in each draw.": inside["homomorphism_error"] < EXACT,
@@ -418,107 +376,54 @@ readable(shown, headings, title="Table 1 of the paper for n = 3, printed and com
 # %% tags=["hide-input"]
 leaky, powers = (table_1[table_1["activation"].str.startswith(each)] for each in ("Leaky", "x^"))
 here = {"words": WORDS, "link": "rec-table-1", "cases": ["activation", "computed"]}
-claim(
-    "godfrey-table-1-identity",
+# fmt: off
+claim("godfrey-table-1-identity", "Table 1, identity",
     r"The group is $GL_n(\mathbb R)$.",
-    of(table_1, activation="Identity"),
-    "holds",
-    place="Table 1, identity",
-    **here,
-)
-claim(
-    "godfrey-table-1-sigmoid",
+    of(table_1, activation="Identity"), "holds", **here)
+claim("godfrey-table-1-sigmoid", "Table 1, sigmoid",
     r"The group is $\Sigma_n$, the permutation matrices.",
-    of(table_1, activation="Sigmoid"),
-    "holds",
-    place="Table 1, sigmoid",
-    **here,
-)
-claim(
-    "godfrey-table-1-relu",
+    of(table_1, activation="Sigmoid"), "holds", **here)
+claim("godfrey-table-1-relu", "Table 1, ReLU",
     "The group consists of the $PD$ with $P$ a permutation and $D$ diagonal and positive.",
-    of(table_1, activation="ReLU"),
-    "holds",
-    place="Table 1, ReLU",
-    **here,
-)
-claim(
-    "godfrey-table-1-leakyrelu",
+    of(table_1, activation="ReLU"), "holds", **here)
+claim("godfrey-table-1-leakyrelu", "Table 1, LeakyReLU",
     "The group is that of ReLU for every negative slope other than 1.",
-    leaky,
-    "holds",
-    place="Table 1, LeakyReLU",
+    leaky, "holds", **here,
     erratum={
         "kind": "false as printed",
-        "context": (
-            "Table 1 lists the matrices that each activation is compatible with. LeakyReLU multiplies "
-            "negative numbers by a fixed slope."
-        ),
+        "context": "Table 1 lists the matrices that each activation is compatible with. LeakyReLU "
+                   "multiplies negative numbers by a fixed slope.",
         "quote": "Same as ReLU as long as negative slope ≠ 1",
         "right": "Slope −1 is $|x|$, whose group allows every $D$ without a zero on its diagonal.",
         "found": "For {activation} we compute another group, with every {computed} scaling.",
-    },
-    **here,
-)
-claim(
-    "godfrey-table-1-leakyrelu-corrected",
+    })
+claim("godfrey-table-1-leakyrelu-corrected", "Table 1, LeakyReLU, corrected",
     "The group is that of ReLU for every negative slope other than 1 and −1.",
-    leaky[leaky["activation"] != "LeakyReLU(-1.0)"],
-    "holds",
-    place="Table 1, LeakyReLU, corrected",
-    whose="ours",
-    **here,
-)
-claim(
-    "godfrey-table-1-rbf",
+    leaky[leaky["activation"] != "LeakyReLU(-1.0)"], "holds", whose="ours", **here)
+claim("godfrey-table-1-rbf", "Table 1, RBF",
     "The group consists of the $PD$ with $D$ diagonal with entries ±1.",
-    of(table_1, activation="RBF"),
-    "holds",
-    place="Table 1, RBF",
-    **here,
-)
-claim(
-    "godfrey-table-1-polynomial",
+    of(table_1, activation="RBF"), "holds", **here)
+claim("godfrey-table-1-polynomial", "Table 1, polynomial",
     r"For $\sigma(x) = x^d$ the group consists of the $PD$ with $D$ diagonal with nonzero entries.",
-    powers,
-    "holds",
-    place="Table 1, polynomial",
+    powers, "holds", **here,
     erratum={
         "kind": "misprint",
-        "context": "Table 1 lists the matrices that each activation is compatible with, $x^d$ among them.",
+        "context": "Table 1 lists the matrices that each activation is compatible with, $x^d$ among "
+                   "them.",
         "quote": "σ(x) = x^d (polynomial)",
-        "right": (
-            r"$d \ge 2$; for $d = 1$ the activation is the identity of the first row, with the group "
-            r"$GL_n(\mathbb R)$."
-        ),
+        "right": r"$d \ge 2$; for $d = 1$ the activation is the identity of the first row, with the"
+                 r" group $GL_n(\mathbb R)$.",
         "found": "For {activation} we compute another group, that of {computed} activations.",
-    },
-    **here,
-)
-claim(
-    "godfrey-table-1-polynomial-corrected",
-    (
-        r"For $\sigma(x) = x^d$ with $d \ge 2$ the group consists of the $PD$ with $D$ diagonal with "
-        "nonzero entries."
-    ),
-    powers[powers["activation"] != "x^1"],
-    "holds",
-    place="Table 1, polynomial, corrected",
-    whose="ours",
-    **here,
-)
-claim(
-    "godfrey-table-1-phi",
-    (
-        r"On the printed groups $\varphi_\sigma(A)$ is $A$ for the first four activations, the "
-        "entrywise absolute value for RBF, and the entrywise $d$-th power for $x^d$."
-    ),
-    table_1,
-    "phi_error",
-    place="Table 1, last column",
-    **ROUNDING,
-    **(here | {"cases": ["activation"]}),
-)
+    })
+claim("godfrey-table-1-polynomial-corrected", "Table 1, polynomial, corrected",
+    r"For $\sigma(x) = x^d$ with $d \ge 2$ the group consists of the $PD$ with $D$ diagonal with "
+    "nonzero entries.",
+    powers[powers["activation"] != "x^1"], "holds", whose="ours", **here)
+claim("godfrey-table-1-phi", "Table 1, last column",
+    r"On the printed groups $\varphi_\sigma(A)$ is $A$ for the first four activations, the entrywise "
+    "absolute value for RBF, and the entrywise $d$-th power for $x^d$.",
+    table_1, "phi_error", **ROUNDING, **(here | {"cases": ["activation"]}))
+# fmt: on
 told.verdicts()
 
 # %% tags=["hide-input"]
@@ -642,19 +547,12 @@ readable(shown, headings, title="Groups of activations for n = 3")
 # *Pieces* are the connected components of the group; all invertible matrices have two, by the sign of the determinant.
 
 # %% tags=["hide-input"]
-claim(
-    "godfrey-algorithm",
-    (
-        r"One procedure, given only elementary properties of σ, finds $G_{\sigma_n}$ and "
-        r"$\varphi_\sigma$ for any reasonable activation. (Ours is given only values of σ.)"
-    ),
-    gallery,
-    "holds",
-    place="§3.1, after Definition 3.2",
-    link="rec-gallery",
-    words=WORDS,
-    cases=["activation", "computed"],
-)
+# fmt: off
+claim("godfrey-algorithm", "§3.1, after Definition 3.2",
+    r"One procedure, given only elementary properties of σ, finds $G_{\sigma_n}$ and $\varphi_\sigma$ "
+    "for any reasonable activation. (Ours is given only values of σ.)",
+    gallery, "holds", link="rec-gallery", words=WORDS, cases=["activation", "computed"])
+# fmt: on
 kinds, ripples = gallery.set_index("activation"), groups.scalar_group(sigma_of("x·cos(log|x|)"))
 affine = kinds.index[kinds["computed"].isin(["linear", "affine", "constant"])]
 # fmt: off
@@ -726,25 +624,15 @@ def rays(half, n, trial):
 
 # %% tags=["hide-input"]
 here = {"link": "rec-rays", "cases": ["n", "trial"]}
-claim(
-    "godfrey-theorem-3-3-stabiliser",
+# fmt: off
+claim("godfrey-theorem-3-3-stabiliser", "Theorem 3.3, first half",
     r"$G_{\mathrm{ReLU}}$ is exactly the stabiliser of the set of rays $\mathbb R_{\ge 0}e_i$.",
-    of(rays, half="stabiliser"),
-    "holds",
-    place="Theorem 3.3, first half",
-    **here,
-)
-claim(
-    "godfrey-theorem-3-3-only-these-rays",
-    (
-        r"If $G_{\mathrm{ReLU}}$ stabilises a finite set of rays, each is spanned by a positive "
-        r"multiple of some $\pm e_j$."
-    ),
-    of(rays, half="only these rays"),
-    "holds",
-    place="Theorem 3.3, second half",
-    **here,
-)
+    of(rays, half="stabiliser"), "holds", **here)
+claim("godfrey-theorem-3-3-only-these-rays", "Theorem 3.3, second half",
+    r"If $G_{\mathrm{ReLU}}$ stabilises a finite set of rays, each is spanned by a positive multiple "
+    r"of some $\pm e_j$.",
+    of(rays, half="only these rays"), "holds", **here)
+# fmt: on
 told.check("Both halves hold in all draws.", rays["holds"])
 told.verdicts()
 
@@ -779,28 +667,15 @@ def orders(n):
 
 
 # %% tags=["hide-input"]
-post(
-    "swap",
-    (
-        "Permuting what enters the neurons of a hidden layer, biases included, and undoing it behind "
-        "them leaves the function as it is."
-    ),
-    swaps,
-    "error",
-    place="Swap",
-    link="rec-swap",
-    cases=["n", "trial"],
-    **ROUNDING,
-)
-post(
-    "swap-count",
+# fmt: off
+post("swap", "Swap",
+    "Permuting what enters the neurons of a hidden layer, biases included, and undoing it behind them"
+    " leaves the function as it is.",
+    swaps, "error", link="rec-swap", cases=["n", "trial"], **ROUNDING)
+post("swap-count", "Swap, how many",
     "A hidden layer of $N$ neurons has $N!$ of them. (Different weights, generic ones.)",
-    orders,
-    "holds",
-    place="Swap, how many",
-    link="rec-swap",
-    cases=["n", "found"],
-)
+    orders, "holds", link="rec-swap", cases=["n", "found"])
+# fmt: on
 check_all(
     {
         "A swap leaves the outputs, in each draw.": swaps["error"] < EXACT,
@@ -877,52 +752,28 @@ here = {
     "link": "rec-scale",
     "cases": ["alpha"],
 }
-post(
-    "scale-nonzero",
-    (
-        "Multiplying what enters a neuron, its bias included, by any non-zero α and dividing what "
-        "leaves it by α leaves the function as it is."
-    ),
-    scalings[with_bias],
-    "error",
-    place="Scale",
+# fmt: off
+post("scale-nonzero", "Scale",
+    "Multiplying what enters a neuron, its bias included, by any non-zero α and dividing what leaves "
+    "it by α leaves the function as it is.",
+    scalings[with_bias], "error", **ROUNDING, **here,
     erratum={
         "kind": "false as printed",
         "context": "The post moves the weights of one neuron.",
         "quote": "multiply the weights leading into a node by some non-zero real number α",
         "right": r"$\alpha > 0$; no negative α does it.",
-        "found": (
-            "The function changes in {deciding} of {cases} cases; for α = {alpha:g} by {value:.2f} of its"
-            " size."
-        ),
-    },
-    **ROUNDING,
-    **here,
-)
-post(
-    "scale-positive",
-    (
-        "Multiplying what enters a neuron, its bias included, by α > 0 and dividing what leaves it by"
-        " α leaves the function as it is."
-    ),
-    scalings[with_bias & positive],
-    "error",
-    place="Scale, corrected",
-    whose="ours",
-    **ROUNDING,
-    **here,
-)
-post(
-    "scale-bias",
+        "found": "The function changes in {deciding} of {cases} cases; for α = {alpha:g} by "
+                 "{value:.2f} of its size.",
+    })
+post("scale-positive", "Scale, corrected",
+    "Multiplying what enters a neuron, its bias included, by α > 0 and dividing what leaves it by α "
+    "leaves the function as it is.",
+    scalings[with_bias & positive], "error", whose="ours", **ROUNDING, **here)
+post("scale-bias", "Acknowledgement",
     "Without multiplying the bias as well, the function changes.",
-    without,
-    "error",
-    kind="existence",
-    place="Acknowledgement",
-    error=0.001,
-    error_from="far above rounding",
-    **(here | {"words": WORDS}),
-)
+    without, "error", kind="existence", error=0.001, error_from="far above rounding",
+    **(here | {"words": WORDS}))
+# fmt: on
 negative = scalings[with_bias & ~positive]["error"]
 x = torch.linspace(-2, 2, 5, dtype=torch.float64)[:, None]
 drawn = {name: torch.tensor(value, dtype=torch.float64) for name, value in NEURONS.items()}
@@ -996,48 +847,23 @@ readable(
 
 # %% tags=["hide-input"]
 here = {"words": WORDS, "link": "rec-any-point"}
-post(
-    "swap-and-scale-anywhere",
-    (
-        "Both symmetries occur for any point in parameter space. (Generic points, and points with "
-        "equal, dead or empty neurons.)"
-    ),
-    any_point,
-    "error",
-    place="Trivial symmetries, any point",
-    cases=["point", "trial"],
-    **ROUNDING,
-    **here,
-)
-post(
-    "swap-changes-nothing",
+# fmt: off
+post("swap-and-scale-anywhere", "Trivial symmetries, any point",
+    "Both symmetries occur for any point in parameter space. (Generic points, and points with equal, "
+    "dead or empty neurons.)",
+    any_point, "error", cases=["point", "trial"], **ROUNDING, **here)
+post("swap-changes-nothing", "Swap, how many, any point",
     "At a point with two equal neurons $N!$ swaps give fewer than $N!$ networks.",
-    of(any_point, point="two equal neurons"),
-    "moves_for_each",
-    kind="existence",
-    place="Swap, how many, any point",
-    error=1.0,
-    error_from="one move for each network",
-    whose="ours",
-    cases=["networks", "trial"],
-    **here,
-)
-post(
-    "swap-and-scale-history",
-    (
-        "For tanh, Bishop mentions such symmetries, and Kůrková and Kainen prove the case for "
-        "networks in general."
-    ),
-    None,
-    "error",
-    because=(
-        "History, with nothing to measure. That signs and permutations are all symmetries of tanh "
-        "networks with one hidden layer was proved by {cite:t}`sussmann1992`; {cite:t}`bishop2006` "
-        "cites {cite:t}`kurkova1994` for a wide range of activations."
-    ),
-    place="Trivial symmetries, who was first",
-    **here,
-)
+    of(any_point, point="two equal neurons"), "moves_for_each", kind="existence", error=1.0,
+    error_from="one move for each network", whose="ours", cases=["networks", "trial"], **here)
+post("swap-and-scale-history", "Trivial symmetries, who was first",
+    "For tanh, Bishop mentions such symmetries, and Kůrková and Kainen prove the case for networks in"
+    " general.",
+    None, "error", **here,
+    because="History, with nothing to measure. That signs and permutations are all symmetries of tanh "
+            "networks with one hidden layer was proved by {cite:t}`sussmann1992`; {cite:t}`bishop2006` "
+            "cites {cite:t}`kurkova1994` for a wide range of activations.")
+# fmt: on
 of_equal, of_generic = (of(any_point, point=name) for name in ("two equal neurons", "generic"))
 check_all(
     {
@@ -1181,62 +1007,37 @@ check_all({
 
 # %% tags=["hide-input"]
 here = {"link": "rec-not-judged"}
-claim(
-    "godfrey-section-2-algebra",
+# fmt: off
+claim("godfrey-section-2-algebra", "§2, notation",
     r"The $n_0 \times n_1$ matrices form an algebra.",
-    None,
-    "holds",
+    None, "holds", **here,
     because="A matter of notation, which nothing rests on.",
-    place="§2, notation",
     erratum={
         "kind": "misprint",
         "context": "The section fixes the notation for matrices.",
         "quote": "be the algebra of all n0×n1 real matrices",
-        "right": "The vector space; matrices can be multiplied with each other only where $n_0 = n_1$.",
-    },
-    **here,
-)
-claim(
-    "godfrey-appendices-a-b-g",
+        "right": "The vector space; matrices can be multiplied with each other only where $n_0 = "
+                 "n_1$.",
+    })
+claim("godfrey-appendices-a-b-g", "Appendices A, B and G",
     "Three appendices that the main text hardly mentions; G is on licences.",
-    None,
-    "holds",
-    because="They are not part of the text that we have, and no statement of the main text rests on them.",
-    place="Appendices A, B and G",
-    **here,
-)
-claim(
-    "godfrey-appendix-d",
-    (
-        r"How $G_{\mathrm{ReLU}}$ is optimised, more stitching of ResNet-20, and which axes the "
-        "measures act on."
-    ),
-    None,
-    "holds",
-    because=(
-        "They are not part of the text that we have. What the main text says of them is tried in "
-        "chapters 3 and 4: permutations relaxed to doubly stochastic matrices, stitching penalties by"
-        " the slope of LeakyReLU, and the action on channels. Further results of D.3 we do not know."
-    ),
-    place="Appendices D.2, D.3 and D.7",
-    **here,
-)
-claim(
-    "godfrey-appendix-f",
-    (
-        "The method of network dissection, sample detections with the full list of concepts, and the "
-        "training of the ResNet-50 without ReLU on the residual output."
-    ),
-    None,
-    "holds",
-    because=(
-        "They are not part of the text that we have. Chapter 5 follows the original method "
-        "({cite:t}`bau2017`); sample detections are pictures of single units, and the changed "
-        "ResNet-50 has no published weights or recipe."
-    ),
-    place="Appendices F.1, F.2 and F.3",
-    **here,
-)
+    None, "holds", **here,
+    because="They are not part of the text that we have, and no statement of the main text rests on them.")
+claim("godfrey-appendix-d", "Appendices D.2, D.3 and D.7",
+    r"How $G_{\mathrm{ReLU}}$ is optimised, more stitching of ResNet-20, and which axes the measures "
+    "act on.",
+    None, "holds", **here,
+    because="They are not part of the text that we have. What the main text says of them is tried in "
+            "chapters 3 and 4: permutations relaxed to doubly stochastic matrices, stitching penalties by"
+            " the slope of LeakyReLU, and the action on channels. Further results of D.3 we do not know.")
+claim("godfrey-appendix-f", "Appendices F.1, F.2 and F.3",
+    "The method of network dissection, sample detections with the full list of concepts, and the "
+    "training of the ResNet-50 without ReLU on the residual output.",
+    None, "holds", **here,
+    because="They are not part of the text that we have. Chapter 5 follows the original method "
+            "({cite:t}`bau2017`); sample detections are pictures of single units, and the changed "
+            "ResNet-50 has no published weights or recipe.")
+# fmt: on
 told.verdicts()
 
 # %% [markdown]
