@@ -15,25 +15,46 @@
 #
 # :::{admonition} Before you start
 # :class: tip
-# **You need** matrices, the word *group*, and a network as affine maps with activations between them.
+# **You need** matrices, the word *group*, and a network as affine maps with activations.
 #
-# **You will learn** which changes of the weights leave a network's function unchanged,
-# how to compute them for any activation, and which statements of the papers need a correction.
+# **You will learn** which changes of the weights leave a function alone, for any activation.
 #
-# **This run.**
-# {{ this_run }}.
+# **This run.** {{ this_run }}. **The evidence** of every statement: {doc}`records/01_intertwiner_groups`.
 # :::
 #
-# ## One function, pruned twice
+# ## The question
 #
-# A common rule makes a network smaller: remove the neurons whose incoming weights have the smallest norm.
-# Take a ReLU network that was trained on handwritten digits, and give it a *twin*:
-# for each neuron of the first layer draw a number $a > 0$, multiply the weights into the neuron and its bias by $a$,
-# and divide the weights out of it by $a$.
-# Since $\mathrm{ReLU}(az) = a\,\mathrm{ReLU}(z)$, the twin computes the same function.
-# Make such a twin by hand ({numref}`fig-twin`).
-# The answers stay as they are.
-# Can you choose the scalings so that most digits are still right after pruning?
+# A common rule makes a network smaller: remove the neurons whose incoming weights have the smallest norm
+# {cite}`li2017`.
+# But multiply the weights into a ReLU neuron and its bias by $a > 0$, and divide the weights out of it by $a$:
+# this *twin* of the network computes the same function, and the rule may remove other neurons.
+# *Which changes may I make to the weights before an activation without changing the function?*
+#
+# **Neurons may change places, and each may be multiplied by the numbers of one group, which the activation decides**:
+# the positive ones for ReLU, ±1 for tanh, 1 alone for GELU.
+# Unless the activation is affine, a matrix after it can undo no other linear change.
+# In {numref}`fig-twin`, scale neurons until the pruned network reads most digits.
+
+# %% tags=["hide-input"] figure="fig-twin"
+from intertwine_book.live.orbit import of_digits
+
+of_digits("relu", "tanh", "abs", name="twin")
+
+# %% [markdown]
+# :::{figure} #fig-twin
+# ---
+# alt: >-
+#   Ten digits with two rows of answers, eight pictures of weights, a bar for each norm, three of them dashed.
+#   A reader chooses a neuron and scales it, swaps it or changes its sign, turns neurons in pairs,
+#   and chooses the activation.
+# ---
+# Scaling or swapping neurons leaves the answers of a trained network as they are,
+# and changes which neurons pruning removes.
+# Top: ten digits, the answers of the network, and those without the three neurons of smallest norm
+# (red, underlined: another answer).
+# Below: the incoming weights of its eight neurons, and their norms (dashed: removed).
+# Computed by this page.
+# :::
 
 # %% tags=["hide-input"]
 import copy
@@ -48,17 +69,13 @@ from torch import nn
 from intertwine import devices
 from intertwine.groups import GReLU, scalar_group
 from intertwine.weightspace import find_symmetries, relative_error
-from intertwine_book import data, results
-from intertwine_book.experiments import intertwiner_groups as experiments
+from intertwine_book import data
 from intertwine_book.figures import groups as figures
-from intertwine_book.figures.curves import mean_curves, single_curves
-from intertwine_book.figures.style import use_style
-from intertwine_book.figures.symmetries import before_and_after
-from intertwine_book.live.orbit import of_digits
+from intertwine_book.figures.curves import mean_curves
+from intertwine_book.figures.style import COLOURS, new_figure, use_style
+from intertwine_book.figures.symmetries import neuron_diagram
 from intertwine_book.live.pull import pull
 from intertwine_book.models import fcn
-from intertwine_book.stories import intertwiner_groups as story
-from intertwine_book.stories import tell
 
 use_style()
 
@@ -71,77 +88,9 @@ seed: int = 0  # of initialisation, data order and group elements
 widths: list[int] = [32, 32]  # of the hidden layers
 epochs: int = 30
 scale: float = 1.0  # standard deviation of the logarithms of the scalings
-trials: int = 5  # group elements drawn for each check
-
-# %% tags=["remove-input"] figure="fig-twin"
-of_digits("relu", "tanh", "abs", name="twin")
+twins: int = 20  # rescaled networks
 
 # %% [markdown]
-# The same happens in a larger network, without a choice: the scalings are random.
-
-# %%
-device = devices.pick(device)
-generator = torch.Generator().manual_seed(seed)
-train = data.load(dataset, "train", device=device)
-test = data.load(dataset, "test", device=device)
-x_train, x_test = (part.images.flatten(1).double() for part in (train, test))
-sizes = [x_train.shape[1], *widths, len(train.classes)]
-network = fcn(sizes, bias=True, seed=generator).double().to(device).eval()
-optimiser = torch.optim.Adam(network.parameters(), lr=3e-3)
-loss = nn.CrossEntropyLoss()
-for _ in range(epochs):
-    for batch in torch.randperm(len(x_train), generator=generator).split(64):
-        optimiser.zero_grad()
-        loss(network(x_train[batch]), train.labels[batch]).backward()
-        optimiser.step()
-network.requires_grad_(False)
-
-
-def accuracy(net):
-    return 100 * (net(x_test).argmax(1) == test.labels).double().mean().item()
-
-
-# %%
-def rescaled(net, a):
-    """Multiply what enters layer 1 by a, divide what leaves it."""
-    twin = copy.deepcopy(net)
-    twin.fc1.weight.mul_(a[:, None])
-    twin.fc1.bias.mul_(a)
-    twin.fc2.weight.div_(a)
-    return twin
-
-
-def pruned(net, count, size=lambda net: net.fc1.weight.norm(dim=1)):
-    """The network without the `count` smallest neurons of layer 1."""
-    other = copy.deepcopy(net)
-    other.fc2.weight[:, size(net).argsort()[:count]] = 0
-    return other
-
-
-draws = torch.randn(trials, widths[0], generator=generator).double()
-twins = [rescaled(network, (scale * draw).exp().to(device)) for draw in draws]
-half = widths[0] // 2
-print(f"outputs differ by {relative_error(twins[0](x_test), network(x_test)):.0e}")
-kept = [accuracy(pruned(net, half)) for net in (network, *twins)]
-print("pruned:", ", ".join(f"{each:.1f} %" for each in kept))
-
-# %% figure="fig-pruning"
-rows = [
-    [k, "rescaled twins" if t else "as trained", t, accuracy(pruned(net, k))]
-    for t, net in enumerate([network, *twins])
-    for k in [part * widths[0] // 8 for part in range(8)]
-]
-prunings = pd.DataFrame(rows, columns=["removed", "network", "trial", "accuracy"])
-look = {"xlabel": "neurons removed", "ylabel": "accuracy, %", "means": False}
-single_curves(prunings, "removed", "accuracy", "network", "trial", **look)
-
-# %% [markdown]
-# With half of its first layer the network as trained keeps {glue:text}`kept:.0f` % accuracy,
-# and its twins keep {glue:text}`kept-low:.0f` to {glue:text}`kept-high:.0f` % ({numref}`fig-pruning`).
-# So the rule does not measure a property of the function.
-# *Which changes of the weights leave the function as it is?*
-# This chapter finds those that come from the activation.
-#
 # (sec-swap-scale)=
 # ## Two neurons, swapped and scaled
 #
@@ -150,11 +99,35 @@ single_curves(prunings, "removed", "accuracy", "network", "trial", **look)
 # $$f(x) = 3\,\mathrm{ReLU}(x + \tfrac12) - \mathrm{ReLU}(-2x + 1).$$
 #
 # *Swap*: exchange the neurons with all their edges.
-# *Scale*: multiply what enters a neuron by $\alpha > 0$, and divide what leaves it by α
-# ({numref}`fig-swap-scale`).
+# *Scale*: multiply what enters a neuron, its bias included, by $\alpha > 0$, and divide what leaves it by α
+# ({numref}`fig-swap-scale`); for $\mathrm{ReLU}(\alpha z) = \alpha\,\mathrm{ReLU}(z)$.
 
-# %% tags=["remove-input"] figure="fig-swap-scale"
-story.swap_and_scale()
+# %% tags=["hide-input"] figure="fig-swap-scale"
+red_first = {"colours": [COLOURS["red"], COLOURS["blue"]]}
+neurons = {"W1": [[1.0], [-2.0]], "b1": [0.5, 1.0], "W2": [[3.0, -1.0]]}
+swapped = {"W1": [[-2.0], [1.0]], "b1": [1.0, 0.5], "W2": [[-1.0, 3.0]]}
+scaled = {"W1": [[2.0], [-2.0]], "b1": [1.0, 1.0], "W2": [[1.5, -1.0]]}
+drawn = {"as given": neurons, "swapped": swapped | red_first, "blue scaled by 2": scaled}
+for net in (swapped, scaled):  # have the function of the first
+    at = np.linspace(-2, 2, 5)[:, None]
+    one, other = (
+        np.maximum(at @ np.transpose(n["W1"]) + n["b1"], 0) @ np.transpose(n["W2"])
+        for n in (neurons, net)
+    )
+    assert np.array_equal(one, other)
+neuron_diagram(drawn)
+
+# %% [markdown]
+# :::{figure} #fig-swap-scale
+# ---
+# alt: >-
+#   Three networks with one input, a blue and a red hidden neuron and one output.
+#   In the second the hidden neurons have changed places with their edges.
+#   In the third the edge and the bias into the blue neuron are doubled, and the edge out of it is halved.
+# ---
+# A swap and a scaling change the weights and not the function.
+# Numbers on edges are weights, in circles biases.
+# :::
 
 # %% [markdown]
 # The hidden activations change, and their weighted sum does not:
@@ -165,15 +138,7 @@ story.swap_and_scale()
 # | swapped | $(1, \tfrac12)$ | $-1 + 3\cdot\tfrac12 = \tfrac12$ | $(0, \tfrac32)$ | $3\cdot\tfrac32 = \tfrac92$ |
 # | blue scaled by 2 | $(1, 1)$ | $\tfrac32\cdot1 - 1 = \tfrac12$ | $(3, 0)$ | $\tfrac32\cdot3 = \tfrac92$ |
 #
-# If the bias is not scaled with the incoming weights, the function changes.
-#
-# :::{admonition} Erratum: Fowler 2022, scaling
-# :class: warning
-# Printed: α is any non-zero number.
-# True: α > 0.
-# With $\alpha = -\tfrac12, -1$ or $-2$ for the blue neuron some output changes by at least
-# {glue:text}`negative:.0f` % of the size of the largest output.
-# :::
+# *Note.* The post allows any nonzero α; a negative one changes this function ({ref}`record <rec-scale>`).
 #
 # ## Pulling a matrix through an activation
 #
@@ -181,19 +146,46 @@ story.swap_and_scale()
 # *For which invertible $A$ is there an invertible $B$ with $\sigma(Ax) = B\sigma(x)$ for all $x$?*
 # Such an $A$ *can be pulled through* σ, and the inverse of $B$ after σ undoes it ({numref}`fig-pull`).
 
-# %% tags=["remove-input"] figure="fig-pull"
+# %% tags=["hide-input"] figure="fig-pull"
 figures.pull_through()
+
+# %% [markdown]
+# :::{figure} #fig-pull
+# ---
+# alt: >-
+#   Three rows of boxes.
+#   First W1, sigma, W2.
+#   Then W1, A, sigma, the inverse of B, W2.
+#   Then A times W1, sigma, W2 times the inverse of B.
+# ---
+# A matrix that can be pulled through the activation changes the weights and not the function.
+# Blue: the weights as trained; green: inserted matrices; orange: the new weights.
+# :::
 
 # %% [markdown]
 # *Try it.*
 # {numref}`fig-drag` has ReLU, and starts with a turn by 45°.
 # For your $A$ it looks for the best $B$ and shows what remains: the lines, and their mean square as a share.
-# 0 % means that $A$ can be pulled through.
-# Can an $A$ with a negative entry reach 0 %?
+# No remainder means that $A$ can be pulled through.
+# Can an $A$ with a negative entry do it?
 # Can it with another activation?
 
-# %% tags=["remove-input"] figure="fig-drag"
+# %% tags=["hide-input"] figure="fig-drag"
 pull()
+
+# %% [markdown]
+# :::{figure} #fig-drag
+# ---
+# alt: >-
+#   Left a grid of points with two knobs; right the moved points, each joined with a ring by a line.
+#   Buttons choose the activation and some matrices, sliders the entries of the matrix.
+#   The percentage that the best matrix leaves stands below.
+# ---
+# A turn by 45° cannot be pulled through ReLU: the lines are what even the best B leaves.
+# Drag the columns of A, the green knobs.
+# Left a grid of points x, in the colours of its quadrants.
+# Right dots at ReLU(Ax), rings at B ReLU(x), and lines from each dot to its ring.
+# :::
 
 # %% [markdown]
 # Not with ReLU: if $a_{ij} < 0$, look at $x = -e_j$: coordinate $i$ of $\mathrm{ReLU}(Ax)$ is positive,
@@ -230,30 +222,36 @@ pull()
 # If $A'$ has $B'$, then $\sigma(AA'x) = BB'\sigma(x)$ and $\sigma(A^{-1}x) = B^{-1}\sigma(x)$.
 # :::
 #
-# If $\sigma(I_n)$ is singular, as for Softshrink with λ = 1,
-# put $\varphi(A) = \sigma(tA)\,\sigma(tI_n)^{-1}$ with another $t$.
-# There is one for every continuous σ that is not constant, and $n \ge 2$.
-# Outside the group {eq}`eq-phi` is not multiplicative: the Gaussian, $x^2$ and ReLU are examples.
-
+# If $\sigma(I_n)$ is singular, put $\varphi(A) = \sigma(tA)\,\sigma(tI_n)^{-1}$.
+# Some $t$ works for every continuous σ that is not constant ({ref}`record <rec-lemma-3-1>`).
+# Outside the group {eq}`eq-phi` need not be multiplicative ({ref}`record <rec-phi-on-gl>`).
+#
+# In code, for a swap with scalings and for the turn:
 
 # %%
+relu, side = torch.relu, torch.linspace(-1, 1, 17).double()
+x = torch.cartesian_prod(side, side).T  # points of a grid, as columns
+
+
 def phi(sigma, A):
     """What A becomes after the activation."""
     one = torch.eye(len(A), dtype=torch.float64)
     return sigma(A) @ torch.linalg.inv(sigma(one))
 
 
-relu, root = torch.relu, math.sqrt(0.5)
-scaled_swap = torch.tensor([[0.0, 1.3], [0.7, 0.0]]).double()
-turn = torch.tensor([[root, -root], [root, root]]).double()
-side = torch.linspace(-1, 1, 17).double()
-x = torch.cartesian_prod(side, side).T  # the points of the grid
-for name, A in {"scaled swap": scaled_swap, "turn": turn}.items():
-    wanted, after = relu(A @ x), relu(x)
-    best = torch.linalg.lstsq(after.T, wanted.T).solution.T
-    for which, B in {"φ(A)": phi(relu, A), "the best B": best}.items():
-        left = (B @ after - wanted).square().sum() / wanted.square().sum()
-        print(f"{name}: {which} leaves {100 * left:.0f} %")
+def left(A, B):
+    """The share of the mean square of ReLU(Ax) that B ReLU(x) leaves."""
+    rest = relu(A @ x) - B @ relu(x)
+    return (rest.square().sum() / relu(A @ x).square().sum()).item()
+
+
+# %%
+swap = torch.tensor([[0.0, 1.3], [0.7, 0.0]]).double()
+turn = 0.5**0.5 * torch.tensor([[1.0, -1.0], [1.0, 1.0]]).double()
+best = torch.linalg.lstsq(relu(x).T, relu(turn @ x).T).solution.T
+print(f"scaled swap: φ(A) leaves {left(swap, phi(relu, swap)):.0%}")
+print(f"turn: φ(A) leaves {left(turn, phi(relu, turn)):.0%}")
+print(f"turn: the best B leaves {left(turn, best):.0%}")
 
 # %% [markdown]
 # The turn is not in the group: even the best $B$ leaves a part.
@@ -284,29 +282,111 @@ for name, A in {"scaled swap": scaled_swap, "turn": turn}.items():
 # :::
 #
 # For ReLU, $A_i$ is a permutation with positive scalings, and $\varphi(A_i) = A_i$.
-# We draw one for each hidden layer of the trained network:
+# We draw one for each hidden layer of a network that this page trains on handwritten digits:
+
+# %% tags=["hide-input"]
+device = devices.pick(device)
+generator = torch.Generator().manual_seed(seed)
+train = data.load(dataset, "train", device=device)
+test = data.load(dataset, "test", device=device)
+x_train, x_test = (part.images.flatten(1).double() for part in (train, test))
+sizes = [x_train.shape[1], *widths, len(train.classes)]
+network = fcn(sizes, bias=True, seed=generator).double().to(device).eval()
+optimiser = torch.optim.Adam(network.parameters(), lr=3e-3)
+loss = nn.CrossEntropyLoss()
+for _ in range(epochs):
+    for batch in torch.randperm(len(x_train), generator=generator).split(64):
+        optimiser.zero_grad()
+        loss(network(x_train[batch]), train.labels[batch]).backward()
+        optimiser.step()
+network.requires_grad_(False)
+
+
+def accuracy(net):
+    return 100 * (net(x_test).argmax(1) == test.labels).double().mean().item()
+
 
 # %%
-draws = [GReLU(n).sample(generator, scale=scale) for n in widths]
-elements = {f"relu{i}": A for i, A in enumerate(draws, 1)}
-by_hand = copy.deepcopy(network)
-for i, A in enumerate(elements.values(), 1):
-    before, after = by_hand[2 * i - 2], by_hand[2 * i]  # of the i-th ReLU
-    before.weight.copy_(A.to(device) @ before.weight)
-    before.bias.copy_(A.to(device) @ before.bias)
-    after.weight.copy_(after.weight @ torch.linalg.inv(A).to(device))
+drawn = [GReLU(n).sample(generator, scale=scale).to(device) for n in widths]
+moved = copy.deepcopy(network)
+layers = [layer for layer in moved if isinstance(layer, nn.Linear)]
+for A, before, after in zip(drawn, layers[:-1], layers[1:], strict=True):
+    before.weight.copy_(A @ before.weight)
+    before.bias.copy_(A @ before.bias)
+    after.weight.copy_(after.weight @ torch.linalg.inv(A))
 
-moved = find_symmetries(network, x_test[:1]).act(network, elements)
-for name, net in {"by hand": by_hand, "find_symmetries": moved}.items():
-    apart = relative_error(net(x_test), network(x_test))
-    print(f"{name}: outputs differ by {apart:.0e}")
+others = (moved.fc1.weight != network.fc1.weight).double().mean()
+outputs = relative_error(moved(x_test), network(x_test))
+print(f"{others:.0%} of the first weights are others")
+print(f"the outputs differ by {outputs:.0e}")
 
-# %% tags=["remove-input"] figure="fig-same-function"
-before_and_after(experiments.changes(network, moved, x_test))
+# %% tags=["hide-input"]
+space = find_symmetries(network, x_test[:1])
+by_library = space.act(network, {f"relu{i}": A.cpu() for i, A in enumerate(drawn, 1)})
+for mine, theirs in zip(moved.parameters(), by_library.parameters(), strict=True):
+    assert relative_error(mine, theirs) < 1e-12
 
 # %% [markdown]
-# So the value of a single weight, or of a single hidden activation, is no property of the function
-# ({numref}`fig-same-function`).
+# The weights become others, the outputs stay as they are to rounding.
+# So the value of a single weight, or of a single hidden activation, is no property of the function.
+# A rule that reads such values may treat networks with one function differently.
+# Pruning by norms does:
+
+
+# %%
+def rescaled(net, a):
+    """Multiply what enters layer 1 by a, divide what leaves it."""
+    twin = copy.deepcopy(net)
+    twin.fc1.weight.mul_(a[:, None])
+    twin.fc1.bias.mul_(a)
+    twin.fc2.weight.div_(a)
+    return twin
+
+
+def pruned(net, count, size=lambda net: net.fc1.weight.norm(dim=1)):
+    """The network without the `count` smallest neurons of layer 1."""
+    other = copy.deepcopy(net)
+    other.fc2.weight[:, size(net).argsort()[:count]] = 0
+    return other
+
+
+# %% tags=["hide-input"] figure="fig-pruning"
+factors = (
+    (scale * torch.randn(twins, widths[0], generator=generator).double()).exp().to(device)
+)
+rescalings = [rescaled(network, a) for a in factors]
+counts = range(widths[0])
+kept = np.array(
+    [[accuracy(pruned(net, k)) for k in counts] for net in (network, *rescalings)]
+)
+fewest, most = kept[1:].min(0), kept[1:].max(0)
+
+figure, axis = new_figure(height=2.8)
+axis.fill_between(counts, fewest, most, color=COLOURS["blue"], alpha=0.25, lw=0)
+axis.plot(counts, kept[0], color=COLOURS["ink"], lw=2)
+low, high = widths[0] // 4, 3 * widths[0] // 4
+axis.text(high, kept[0, high] + 4, "as trained", color=COLOURS["ink"])
+axis.text(
+    low, fewest[low] - 12, f"range of {twins} twins", color=COLOURS["blue"], ha="right"
+)
+axis.set(xlabel="neurons removed", ylabel="right answers, %", ylim=(0, 103))
+figure
+
+# %% [markdown]
+# :::{figure} #fig-pruning
+# ---
+# alt: >-
+#   Right answers in percent against the number of neurons removed: a line for the network as trained inside a band for
+#   its rescaled twins, which is narrow at first and then tens of points wide.
+# ---
+# Pruning by the norm of incoming weights treats networks with one function differently.
+# Right answers on test images without the neurons of the first layer whose incoming weights are smallest.
+# Each twin has lognormal scalings.
+# Handwritten digits, the run of this page.
+# :::
+
+# %% [markdown]
+# In {numref}`fig-pruning` all networks have one function, and without their smallest neurons they do not.
 #
 # ## One set of numbers decides
 #
@@ -315,7 +395,7 @@ before_and_after(experiments.changes(network, moved, x_test))
 #
 # :::{prf:theorem} Reduction to scalars
 # :label: thm-scalars
-# Let $n\ge 2$ and let σ be measurable and not affine.
+# Let σ be measurable and not affine.
 # With $\Sigma_n$ for the permutation matrices,
 #
 # $$\begin{aligned}
@@ -332,8 +412,12 @@ before_and_after(experiments.changes(network, moved, x_test))
 # So every row has one nonzero entry $a$, say at $j$, and $A = PD$.
 # Row $i$ now reads $\sigma(ax_j) = \sum_k b_{ik}\sigma(x_k)$; σ is not constant, so $b_{ik} = 0$ for $k \ne j$,
 # and $a \in H_\sigma$.
-# Conversely every such $PD$ can be pulled through.
+# Conversely, let $d_i \in H_\sigma$ have the factor $b_i$, so that $\sigma(d_ix) = b_i\sigma(x)$.
+# No $b_i$ is 0, as σ would be; so $B = P\,\mathrm{diag}(b)$ is invertible, and $PD$ can be pulled through.
 # :::
+#
+# {cite:t}`pacini2024` describe more generally which representations of a group a coordinatewise activation is
+# compatible with.
 #
 # If σ has at most finitely many discontinuities, $H_\sigma$ is of one of five kinds:
 # $\{1\}$ (*trivial*), $\{\pm1\}$ (*signs*), $\mathbb R_{>0}$ (*positive*), all numbers but 0 (*nonzero*),
@@ -351,25 +435,71 @@ before_and_after(experiments.changes(network, moved, x_test))
 # At $x = 0$ either $\sigma(0) = 0$, or all $b_m$ are 1 and so is $b$.
 # :::
 #
+# (sec-groups)=
+# ### The five groups of this book
+#
+# All pages name groups by these words:
+#
+# :::{list-table}
+# :header-rows: 1
+# :widths: auto
+#
+# * - group
+#   - scalings
+#   - of the activations
+#   - $\varphi(A)$
+# * - *permutations*
+#   - 1
+#   - sigmoid, GELU, SiLU, softplus
+#   - $A$
+# * - *permutations with signs*
+#   - ±1
+#   - tanh, sin; Gaussian
+#   - $A$; $\lvert A\rvert$
+# * - *permutations with positive scalings*, the group of ReLU, $G_{\mathrm{ReLU}}$
+#   - $d > 0$
+#   - ReLU, LeakyReLU; squared ReLU
+#   - $A$; squares
+# * - *permutations with nonzero scalings*
+#   - $d \ne 0$
+#   - $\lvert x\rvert$; $x^d$ for $d\ge2$
+#   - $\lvert A\rvert$; $d$-th powers
+# * - *all invertible matrices*
+#   - –
+#   - none, as in a linear network
+#   - $A$
+# :::
+#
+# Absolute values, squares and powers are those of the entries.
+# *Orthogonal matrices* are the group of no coordinatewise activation; RMS norms allow them ({doc}`01c_any_network`).
+#
+# (sec-table-1)=
+# *Note.* Of the six rows of the paper's table of groups {fact}`01_intertwiner_groups.rows_that_hold:.0f` hold as
+# printed.
+# LeakyReLU needs a slope other than −1, where it is $|x|$, and $x^d$ needs $d \ge 2$ ({ref}`record <rec-table-1>`).
+#
+# ### The scalings of any activation
+#
 # To test one $a$, fit the multiple on a grid of $x$ and look at what is left:
 #
 # $$r(a) = \min_b \frac{\lVert\sigma(ax) - b\,\sigma(x)\rVert}{\lVert\sigma(ax)\rVert}.$$ (eq-residual)
 
 # %%
-x = [s * 1.01**k for k in range(-700, 340) for s in (-1, 1)]
-x = torch.tensor(x, dtype=torch.float64)
+tried = [s * 1.01**k for k in range(-700, 340) for s in (-1, 1)]
+tried = torch.tensor(tried, dtype=torch.float64)
 
 
 def residual(sigma, a):
     """0 where σ(ax) is a multiple of σ(x)."""
-    u, v = sigma(x), sigma(a * x)
+    u, v = sigma(tried), sigma(a * tried)
     return ((v - (u @ v) / (u @ u) * u).norm() / v.norm()).item()
 
 
 # %% [markdown]
 # If 2 and 3 pass, so does every $2^j3^k$ with integers $j$ and $k$.
 # These numbers come arbitrarily close to every positive number, and $H_\sigma$ is closed, so all of them pass.
-# Otherwise we search for one number that passes, of size $e^{0.05}$ to $e^7$ and either sign; its powers then pass.
+# If not, we look for a single $a > 1$, or $a < -1$, that passes.
+# Its powers pass as well.
 
 
 # %%
@@ -386,93 +516,98 @@ def scalar_kind(sigma):
     return "signs" if sign else "trivial"
 
 
-for name in ("tanh", "ReLU", "|x|", "x cos log|x|"):
-    print(f"{name}: {scalar_kind(experiments.GALLERY[name])}")
-
-# %% tags=["remove-cell"]
-for sigma in experiments.GALLERY.values():
+# %% tags=["hide-input"]
+gallery = {
+    "GELU": nn.GELU(),
+    "softplus": nn.Softplus(),
+    "sigmoid": torch.sigmoid,
+    "tanh": torch.tanh,
+    "sin": torch.sin,
+    "Gaussian": lambda x: torch.exp(-x * x / 2),
+    "ReLU": torch.relu,
+    "LeakyReLU(0.1)": nn.LeakyReLU(0.1),
+    "squared ReLU": lambda x: torch.relu(x) ** 2,
+    "|x|": torch.abs,
+    "x³": lambda x: x**3,
+    "x cos log|x|": lambda x: x * torch.cos(x.abs().clamp(min=1e-300).log()),
+}
+for sigma in gallery.values():
     assert scalar_kind(sigma) == str(scalar_group(sigma))
 
-# %% tags=["remove-input"] figure="fig-scalars"
-figures.scalar_strip(experiments.residuals(residual))
+# %% tags=["hide-input"] figure="fig-scalars"
+logs = [*np.linspace(-4, 4, 41), -np.pi, np.pi]
+numbers = sorted(sign * math.exp(t) for t in logs for sign in (-1, 1))
+cells = [
+    [name, a, residual(sigma, a)] for name, sigma in gallery.items() for a in numbers
+]
+figures.scalar_strip(pd.DataFrame(cells, columns=["activation", "a", "residual"]))
+
+# %% [markdown]
+# :::{figure} #fig-scalars
+# ---
+# alt: >-
+#   A row of coloured cells for each of twelve activations over the scalar a from minus 55 to 55.
+#   GELU, softplus and sigmoid are dark only at 1; tanh, sin and the Gaussian at plus and minus 1;
+#   ReLU kinds on the positive half; absolute value and cube everywhere; x cos log x at isolated points.
+# ---
+# All five kinds of scalars occur among twelve activations.
+# Dark: σ(ax) is a multiple of σ(x) to rounding; pale: it is not.
+# Both halves of the axis are logarithmic.
+# :::
 
 # %% [markdown]
 # {numref}`fig-scalars` shows all five kinds.
 # The discrete one is that of $x\cos\log|x|$: a factor $e^{\pi}$ of $x$ multiplies the function by $-e^{\pi}$.
 # Such a test is no proof.
 # The library, which first sets affine activations aside, agrees with a derivation by hand
-# for all {glue:text}`activations` activations that we tried.
+# for all {fact}`01_intertwiner_groups.activations:.0f` activations that we tried ({ref}`record <rec-gallery>`).
 #
-# (sec-table-1)=
-# ### Table 1 of the paper
-#
-# *Of the paper's six rows four hold as printed; LeakyReLU and $x^d$ need a condition.*
-# The table tries LeakyReLU at two slopes and $x^d$ at three degrees.
-# On the paper's groups the paper's φ agrees with {eq}`eq-phi`.
-# |A|, A⊙2 and A⊙3 have the absolute values, squares and cubes of the entries.
-
-# %% tags=["remove-cell"]
-any_point = experiments.any_point(trials, generator)
-table_1 = experiments.table_1(3, generator)
-extended = experiments.activation_table(n=3)
-
-# %% tags=["remove-input"]
-story.table_1(table_1)
-
-# %% [markdown]
-# :::{admonition} Errata: Godfrey et al. 2022, Table 1
-# :class: warning
-# *LeakyReLU*: "same as ReLU as long as negative slope ≠ 1".
-# At slope −1 it is $|x|$, whose group is larger: all nonzero scalings.
-# *Polynomial* $x^d$: needs $d\ge 2$; $x^1$ is linear, and its group is all of $GL_n$.
-# :::
-#
-# The activations of {numref}`fig-scalars`, with *dimension* and *pieces* (connected components) of the group
-# for $n = 3$:
-
-# %% tags=["remove-input"]
-story.activations(experiments.activation_table(experiments.GALLERY, n=3))
-
-# %% [markdown]
 # (sec-orbits)=
 # ## A larger group makes larger orbits
 #
 # {numref}`fig-orbits` draws the orbit of one neuron, $f(x) = v\,\sigma(wx)$:
 # an $a \in H_\sigma$ with $\sigma(ax) = b\,\sigma(x)$ takes $(w, v)$ to $(aw,\ v/b)$.
 
-# %%
-four = {"sigmoid": torch.sigmoid, "tanh": torch.tanh}
-four |= {"ReLU": torch.relu, "|x|": torch.abs}
-a_tried = [s * 2 ** (k / 8) for k in range(-16, 17) for s in (1, -1)]
+# %% tags=["hide-input"] figure="fig-orbits"
+four = {"sigmoid": "{1}", "tanh": "{±1}", "ReLU": "a > 0", "|x|": "a ≠ 0"}
+steps = [s * 2 ** (k / 8) for k in range(-16, 17) for s in (1, -1)]
 w, v, one, orbit = 1.5, 1.0, torch.ones(1).double(), {}
-for name, sigma in four.items():
-    inside = [1] + [a for a in a_tried if residual(sigma, a) < 1e-9]
+for name, scalars in four.items():
+    sigma = gallery[name]
+    inside = [1] + [a for a in steps if residual(sigma, a) < 1e-9]
     b = [(sigma(a * one) / sigma(one)).item() for a in inside]
-    pairs = zip(inside, b, strict=True)
-    orbit[name] = [(a * w, v / factor) for a, factor in pairs]
-    print(f"{name}: {len({w for w, _ in orbit[name]})} points of the grid")
-
-# %% tags=["remove-input"] figure="fig-orbits"
-scalars = dict(zip(orbit, ["{1}", "{±1}", "a > 0", "a ≠ 0"], strict=True))
+    orbit[f"{name}: {scalars}"] = [
+        (a * w, v / factor) for a, factor in zip(inside, b, strict=True)
+    ]
 groups = "permutations", "signed permutations", "G_ReLU", "nonzero monomial"
-figures.orbits_of_a_neuron({f"{k}: {scalars[k]}": orbit[k] for k in orbit}, groups)
+figures.orbits_of_a_neuron(orbit, groups)
 
 # %% [markdown]
-# A layer of 64 neurons can also be reordered.
-# With weights in general position its orbit has $64! \approx 10^{89}$ points with sigmoid
-# and $2^{64}\cdot64! \approx 10^{108}$ with tanh;
-# with ReLU it has $64!$ pieces of dimension 64.
+# :::{figure} #fig-orbits
+# ---
+# alt: >-
+#   Four small planes with axes w and v.
+#   Sigmoid has one point, tanh two opposite points, ReLU one branch of a hyperbola, the absolute value two branches
+#   that are mirror images.
+# ---
+# The orbit of a neuron is a point with sigmoid, two with tanh, a curve with ReLU and two curves
+# with the absolute value.
+# All pairs (w, v) on a fine grid of scalars for which v·σ(wx) is one function;
+# the large dot is the pair we start from.
+# :::
+
+# %% [markdown]
+# The neurons of a layer can also be reordered.
+# With weights in general position a layer of 64 has an orbit of $64! \approx 10^{89}$ points with sigmoid.
+# With ReLU it has as many pieces, each of dimension 64.
 # {ref}`sec-all` asks whether an orbit holds *all* weights with one function.
-#
-# Before the weights of two networks are compared, one of them has to be moved along its orbit
-# ({doc}`03_stitching`, {doc}`04_dissimilarity`).
 #
 # ## Why the axes of a ReLU layer are special
 #
 # {numref}`fig-rays` moves points of the plane by random elements of $G_{\mathrm{ReLU}}$.
 # A *ray* is a half-line from the origin, $\mathbb R_{\ge0}v$.
 
-# %% figure="fig-rays"
+# %% tags=["hide-input"] figure="fig-rays"
 moves = [GReLU(2).sample(generator) for _ in range(200)]
 
 
@@ -485,6 +620,17 @@ def images(v):
 axes = {"$e_1$": images([1.0, 0.0]), "$e_2$": images([0.0, 1.0])}
 other = {"$v$": images([1.5, 0.75])}
 figures.moved_points({"two axes": axes, "another direction": other})
+
+# %% [markdown]
+# :::{figure} #fig-rays
+# ---
+# alt: >-
+#   Left, a blue point and an orange one, each on an axis, and small points of both colours along both axes.
+#   Right, a point off the axes, and small points all over the first quadrant.
+# ---
+# Every element keeps the two axes or exchanges them; the images of any positive point fill the quadrant.
+# Large: points and their rays; small: images under 200 random elements of the group of ReLU.
+# :::
 
 # %% [markdown]
 # :::{prf:theorem} {cite}`godfrey2022`, Theorem 3.3
@@ -500,20 +646,52 @@ figures.moved_points({"two axes": axes, "another direction": other})
 # If $v$ has two nonzero entries, scaling one of them by all $d > 0$ gives infinitely many rays.
 # :::
 #
-# The symmetries of a ReLU layer permute the axes of its neurons.
-# They take every direction off the axes to infinitely many.
+# The symmetries of a ReLU layer permute the rays of its axes.
+# They take every other direction but those of $-e_j$ to infinitely many.
 # {doc}`05_interpretability` asks whether concepts lie along the axes.
-
-# %% tags=["remove-cell"]
-checks = experiments.checks(trials, generator)
-
-# %% [markdown]
+#
+# ## Which changes may I make before this activation?
+#
+# :::{list-table}
+# :header-rows: 1
+# :widths: auto
+#
+# * - before it stands
+#   - you may, with one line
+#   - beware
+# * - ReLU, LeakyReLU
+#   - reorder neurons and scale each by a positive number: `groups.GReLU(n).sample(draw)`
+#   - Scale the bias, too. LeakyReLU of slope −1 is $|x|$.
+# * - tanh, sin, Gaussian
+#   - reorder and change signs: `groups.SignedPermutations(n).sample(draw)`
+#   - After an even activation nothing changes its sign: $\varphi(A) = |A|$.
+# * - $|x|$, $x^d$
+#   - reorder and scale by any number but 0: `groups.NonzeroMonomial(n).sample(draw)`
+#   - Undo it by $\varphi(A)^{-1}$, not by $A^{-1}$.
+# * - sigmoid, GELU, SiLU
+#   - only reorder: `groups.Permutations(n).sample(draw)`
+#   - Far from 0 GELU is nearly ReLU ({ref}`ex-almost`). With biases a sigmoid can be reflected ({ref}`record <rec-shifts>`).
+# * - nothing: two linear layers
+#   - take any invertible matrix: `groups.GeneralLinear(n).sample(draw)`
+#   - Only the product of both weights is a property of the function.
+# * - an activation of your own
+#   - ask the library: `groups.intertwiner_group(sigma, n)`
+#   - A search over values of σ is no proof.
+# * - a trained network
+#   - move it, by the names of its activations: `find_symmetries(net, x).act(net, {"relu1": A})`
+#   - Shortcuts and norms constrain the groups ({doc}`01c_any_network`).
+# * - a rule that reads single weights, norms or units
+#   - apply it to a moved network, too: `space.act(net, space.sample(draw))`
+#   - If its answer changes, it does not see the function ({ref}`ex-pruning`).
+# :::
+#
+# Before the weights of two networks are compared, one of them has to be moved along its orbit
+# ({doc}`01d_orbits`, {doc}`03_stitching`).
+#
 # ## Adapt this
 #
-# Replace the class by your activation, and the network by any module that the library can run once
-# ({doc}`01c_any_network`).
-# You can copy the cell into a file of your own, as in all chapters
-# (chapter 2 needs `pip install '.[book]'`).
+# Replace the class by your activation, and the network by any module that the library can run once.
+# The cell runs alone, as in all chapters (chapter 2 needs `pip install '.[book]'`).
 
 # %%
 from torch import manual_seed, nn, randn
@@ -535,13 +713,6 @@ other = find_symmetries(mine, inputs).act(mine, {"0": G.sample(draw)})
 print(G.scalars, f"{relative_error(other(inputs), mine(inputs)):.0e}")
 
 # %% [markdown]
-# ## Deviations from the papers
-#
-# | | printed | here |
-# |---|---|---|
-# | how the groups are found | appendix E.2, which we have not seen | {prf:ref}`thm-scalars`, and values of σ |
-# | {prf:ref}`lem-phi` | $\sigma(I_n)$ invertible | other $tI_n$ are tried as well |
-#
 # ## Exercises
 #
 # :::{exercise}
@@ -580,22 +751,34 @@ print(G.scalars, f"{relative_error(other(inputs), mine(inputs)):.0e}")
 # :class: dropdown
 # ::::
 
-# %% figure="fig-ex-angle"
+# %% tags=["hide-input"] figure="fig-ex-angle"
 pre = network.fc1(x_test).cpu()[:, : widths[0] // 2 * 2]
-tried = {"ReLU": relu, "tanh": torch.tanh, "GELU": nn.GELU(), "|x|": abs}
+bends = {"ReLU": relu, "tanh": torch.tanh, "GELU": nn.GELU(), "|x|": abs}
 rows = []
 for degrees in range(0, 181, 15):
     c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     pair = torch.tensor([[c, -s], [s, c]]).double()
     R = torch.block_diag(*[pair] * (pre.shape[1] // 2))
-    for name, sigma in tried.items():
+    for name, sigma in bends.items():
         target = sigma(pre @ R.T)
         best = torch.linalg.lstsq(sigma(pre), target, driver="gelsd").solution
         rest = sigma(pre) @ best - target
-        left = 100 * (rest.square().sum() / target.square().sum()).item()
-        rows.append({"angle": degrees, "activation": name, "left": left})
+        share = 100 * (rest.square().sum() / target.square().sum()).item()
+        rows.append({"angle": degrees, "activation": name, "left": share})
 axes = {"xlabel": "angle, degrees", "ylabel": "left, % of the mean square"}
 mean_curves(pd.DataFrame(rows), "angle", "left", "activation", **axes)
+
+# %% [markdown]
+# :::{figure} #fig-ex-angle
+# ---
+# alt: >-
+#   Share of the mean square in percent against the angle from 0 to 180 degrees, one line each for ReLU, tanh,
+#   GELU and the absolute value.
+# ---
+# A turn costs nothing exactly at the angles where it lies in the group:
+# 0°, 90° and 180° for tanh and the absolute value, whose groups have signs, and 0° for ReLU and GELU.
+# First layer of the trained network.
+# :::
 
 # %% [markdown]
 # A quarter turn of two neurons is a swap with one sign, a half turn is $-I$ ({numref}`fig-ex-angle`).
@@ -616,10 +799,11 @@ mean_curves(pd.DataFrame(rows), "angle", "left", "activation", **axes)
 # A scaling of layer 1 keeps the product of two norms, of the incoming and of the outgoing weights of a neuron.
 # A scaling of layer 2 does not keep it: by {eq}`eq-moved` it multiplies the rows of $W_2$,
 # and the outgoing weights are the columns.
-# The loss without the neuron is a rule for the whole orbit, as removing a neuron commutes with {eq}`eq-moved`.
+# The loss without the neuron is a rule for the whole orbit, as removing a neuron commutes with {eq}`eq-moved`
+# ({ref}`record <rec-pruning>`).
 
 
-# %%
+# %% tags=["hide-input"]
 def product(net):
     entering = torch.cat([net.fc1.weight, net.fc1.bias[:, None]], 1)
     return entering.norm(dim=1) * net.fc2.weight.norm(dim=0)
@@ -633,12 +817,13 @@ def loss_without(net):
     return torch.stack([loss(net(x_train), train.labels) for net in others])
 
 
+nets = network, *rescalings[:2], moved
 for rule in (product, loss_without):
-    left = [accuracy(pruned(net, half, rule)) for net in (*twins, moved)]
-    print(f"{rule.__name__}:", ", ".join(f"{each:.1f} %" for each in left))
+    right = [accuracy(pruned(net, widths[0] // 2, rule)) for net in nets]
+    print(f"{rule.__name__}:", ", ".join(f"{each:.1f} %" for each in right))
 
 # %% [markdown]
-# The last network has both layers moved.
+# Right answers without half of the neurons: as trained, two twins, and the network with both layers moved.
 #
 # ::::{solution-end}
 # ::::
@@ -651,22 +836,5 @@ for rule in (product, loss_without):
 # Does a trained GELU network behave as if its group were $G_{\mathrm{ReLU}}$?
 # :::
 #
-# ## Summary
-#
-# - The invertible matrices that can be pulled through an activation σ form a group $G_\sigma$.
-#   Unless σ is affine, they are permutations with scalings from one group of scalars ({prf:ref}`thm-scalars`).
-# - Moving weights by {eq}`eq-moved` changes weights and hidden activations and not the function.
-#   What differs along an orbit, such as the norm of a neuron's weights, is no property of the function.
-#
 # Two ways on: {doc}`02_sanity_rotations` needs only this chapter and tests it on trained networks;
 # {doc}`01b_weight_space` stays with the weights.
-# {doc}`/generated/status` has the data, code and run of this page.
-
-# %% tags=["remove-cell"]
-run = results.run(globals(), "01_intertwiner_groups", data=train)
-kinds = experiments.beside_proved(extended)
-run.write(any_point=any_point, table_1=table_1, table_1_extended=kinds, **checks)
-live = {"accuracy": accuracy(network), "tested": len(x_test)}
-live |= story.kept(prunings, half) | {"activations": len(extended)}
-tell(story.facts_of(checks), live)
-results.provenance(run.folder)

@@ -112,8 +112,9 @@ def test_a_chapter_runs_with_jupytext_and_papermill_alone(tmp_path):
             [sys.executable, "-m", *command], cwd=tmp_path, env=world, capture_output=True, text=True
         )
         assert done.returncode == 0, done.stderr
-    assert "raw" not in {cell.cell_type for cell in nbformat.read(tmp_path / "executed.ipynb", 4).cells}
-    assert [*(tmp_path / "results" / chapter).glob("*/*.csv")]  # a folder for each choice of parameters
+    executed = nbformat.read(tmp_path / "executed.ipynb", 4).cells
+    assert "raw" not in {cell.cell_type for cell in executed}
+    assert all(cell.execution_count for cell in executed if cell.cell_type == "code")
 
 
 @CHAPTERS

@@ -21,14 +21,11 @@ from intertwine_book.figures.penalties import insertion_diagram
 from intertwine_book.figures.scatter import scatter
 from intertwine_book.figures.stitching import map_pictures, matched_channels, stitch_diagram
 from intertwine_book.figures.style import COLOURS, GROUP_COLOURS
-from intertwine_book.figures.symmetries import before_and_after, neuron_diagram
+from intertwine_book.figures.symmetries import neuron_diagram
 from intertwine_book.results import interval
 
 a = np.array([-2.0, -1.0, 0.5, 1.0, 2.0])
 network = {"W1": [[1.0], [-2.0]], "b1": [0.5, 1.0], "W2": [[3.0, -1.0]]}
-moved = pd.DataFrame(
-    {"quantity": ["weights"] * 3 + ["outputs"] * 3, "before": [1, 2, 3] * 2, "after": [9, 1, 4] * 2}
-)
 many = pd.DataFrame(
     [
         {"layer": layer, "stitch": stitch, "pair": pair, "penalty": float(layer * pair + (stitch == "full"))}
@@ -50,7 +47,6 @@ FIGURES = {
     "matrix": lambda: heatmap(many, "layer", "stitch", "penalty"),
     "forest": lambda: forest(many, "layer", "penalty", panels="stitch", xlabel="penalty"),
     "insertion_diagram": insertion_diagram,
-    "before_and_after": lambda: before_and_after(moved.astype({"before": float, "after": float})),
     "neuron_diagram": lambda: neuron_diagram({"before": network, "after": network}),
     "scalar_strip": lambda: scalar_strip(
         pd.DataFrame(
@@ -88,14 +84,6 @@ FIGURES = {
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_is_made_once_and_always_the_same(name, always_the_same):
     always_the_same(FIGURES[name])
-
-
-def test_before_and_after_says_by_how_much():
-    same = moved.assign(after=moved["after"].where(moved["quantity"] == "weights", moved["before"]))
-    titles = [
-        axis.get_title() for axis in before_and_after(same.astype({"before": float, "after": float})).axes
-    ]
-    assert titles == ["weights\nchange by up to 267 %", "outputs\ndo not change"]
 
 
 def test_what_lies_on_an_axis_stays_there():

@@ -119,10 +119,10 @@ def test_the_page_has_a_row_for_every_claim_and_counts_ours_apart():
     ledger = claims.load(LEDGER)
     parts = claims.scoreboard(claims.judge_all(ledger, []))
     lines = re.findall(
-        r"^- (\d+) (.*) (of 5 papers|of our own): \*\*no verdict (\d+)\*\* ", parts["totals"], re.M
+        r"^- (\d+) (.*) (of \d papers|of our own): \*\*no verdict (\d+)\*\* ", parts["totals"], re.M
     )
-    for whose, owner in (("paper", "of 5 papers"), ("ours", "of our own")):
-        shown = [(int(number), int(lost)) for number, _, of, lost in lines if of == owner]
+    for whose in ("paper", "ours"):
+        shown = [(int(n), int(lost)) for n, _, of, lost in lines if ("our" in of) == (whose == "ours")]
         assert all(number == lost for number, lost in shown)
         assert sum(number for number, _ in shown) == sum(entry.whose == whose for entry in ledger)
     counts = [int(number) for number in re.findall(r"\d+", parts["sum"])]

@@ -21,19 +21,32 @@ def board_of(judged: Sequence[tuple[Claim, Verdict]]) -> HTML:
             "place": _unformatted(claim.place),
             "statement": _unformatted(claim.statement),
             "printed": "" if claim.printed is None else f"{claim.printed:g}",
-            "measured": found.measured,
+            "measured": _unformatted(found.measured),
             "scale": letters.get(found.scale or "", ""),
             "verdict": found.said,
         }
         for claim, found in judged
     ]
-    headings = {name: name for name in ("place", "statement", "printed", "measured", "scale", "verdict")}
-    table = readable(pd.DataFrame(rows, columns=[*headings]), headings, title="Claims and verdicts")
+    names = ("place", "statement", "printed", "measured", "scale", "verdict")
+    told = {name: name for name in names if name == "measured" or any(row[name] for row in rows)}
+    table = readable(pd.DataFrame(rows, columns=[*names]), told, title="Claims and verdicts")
     said = "".join(f"<p><i>{letter}</i>: {escape(scale)}.</p>" for scale, letter in letters.items())
     fold = f"<details><summary>Scales: what differs from the paper</summary>{said}</details>"
     return HTML(table.data + (fold if said else ""))
 
 
-def _unformatted(statement: str) -> str:
-    """A statement without the signs of formulas, which a table has not."""
-    return re.sub(r"mathrm|[${}\\]", "", statement).replace("GL_n", "GLₙ")
+_SIGNS = {"varphi": "φ", "sigma": "σ", "Sigma": "Σ", "alpha": "α", "circ": "∘", "mapsto": "↦", "in": "∈"}
+_SIGNS |= {"ge": "≥", "le": "≤", "ne": "≠", "pm": "±", "times": "×", "mathrm": ""}
+
+
+def _unformatted(text: str) -> str:
+    """Text without the signs of formulas and the roles of citations, which a table has not.
+
+    Example:
+        >>> _unformatted("$\\\\sigma_n$ for $GL_n(\\\\mathbb R)$, {cite:t}`sussmann1992`")
+        'σ_n for GLₙ(ℝ), Sussmann 1992'
+    """
+    text = re.sub(r"\{cite:t\}`([a-z]+)(\d{4})`", lambda found: f"{found[1].capitalize()} {found[2]}", text)
+    text = re.sub(r"\\mathbb\s*R", "ℝ", text)
+    text = re.sub(r"\\([A-Za-z]+)", lambda found: _SIGNS.get(found[1], found[1]), text)
+    return re.sub(r"[${}\\]", "", text).replace("GL_n", "GLₙ")

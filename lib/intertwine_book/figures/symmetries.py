@@ -1,41 +1,13 @@
-"""Figures of symmetries: networks drawn with their weights, and quantities before and after a change."""
+"""Networks drawn with their weights."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from intertwine_book.figures.style import COLOURS, PAPER, facets, new_figure
-
-
-def before_and_after(table: pd.DataFrame) -> Figure:
-    """Scatter of quantities after a change against before it; on the diagonal they did not change.
-
-    Columns `quantity` (one panel each), `before`, `after`. A panel names the largest change, as a share of
-    the largest value.
-    """
-    figure, parts = facets(table, "quantity", "before", "after", height=2.5)
-    colours = [COLOURS["orange"], COLOURS["blue"], COLOURS["green"]]
-    for (axis, rows), colour in zip(parts, colours, strict=False):
-        before, after = rows["before"].to_numpy(), rows["after"].to_numpy()
-        error = np.abs(after - before).max() / np.abs(before).max()
-        axis.axline((0, 0), slope=1, color=COLOURS["grey"], lw=1, zorder=0)
-        axis.scatter(before, after, s=4, color=colour, alpha=0.5, linewidths=0, rasterized=len(rows) > 2000)
-        change = f"change by up to {100 * error:,.0f} %" if error > 1e-10 else "do not change"
-        axis.set(title=f"{axis.get_title()}\n{change}", xlabel="before")
-        if axis is not parts[-1][0]:
-            linear = max(1.0, float(np.abs(before).max()))
-            axis.set_yscale("symlog", linthresh=linear)
-            powers = np.arange(np.ceil(np.log10(linear)), np.log10(max(np.abs(after).max(), 10 * linear)) + 1)
-            ticks = 10.0 ** powers[:: 1 + len(powers) // 5]  # none within the linear part, where 0 stands
-            limits = axis.get_ylim()
-            axis.set_yticks([*-ticks[::-1], 0, *ticks])
-            axis.set_ylim(limits)
-    parts[0][0].set_ylabel("after")
-    return figure
+from intertwine_book.figures.style import COLOURS, PAPER, new_figure
 
 
 def neuron_diagram(networks: Mapping[str, Mapping[str, Any]]) -> Figure:
