@@ -427,11 +427,13 @@ equations = {
 }
 here = {"link": "rec-moved"}
 for name, (place, statement) in equations.items():
-    at = {"kind": "universal", "place": f"Proposition 3.4, {place}", "words": {f"{name}_error": "error"}}
+    at = {"kind": "universal", "place": f"Proposition 3.4, {place}"}
+    at |= {"words": {f"{name}_error": "error", "m": "layer"}, "cases": ["activation", "m"]}
     id = f"godfrey-proposition-3-4-{name}"
     calculated(id, statement, proposition_3_4, f"{name}_error", **at, **rounding, **here)
-words = {"representation_changed": "relative change of the hidden values"}
-at = {"kind": "existence", "place": "Abstract", "words": words, "error": 0.01, "error_from": "a hundredth"}
+words = {"representation_changed": "relative change of the hidden values", "m": "layer"}
+at = {"kind": "existence", "place": "Abstract", "words": words, "cases": ["activation", "m"]}
+at |= {"error": 0.01, "error_from": "a hundredth"}
 id = "godfrey-representations-change"
 calculated(id, CHANGE, proposition_3_4, "representation_changed", **at, **here)
 because = "A range of an index, which the next sentences use as $1 \\le i \\le k-1$."
@@ -757,9 +759,9 @@ off = 100 * (falling["imbalance"] / falling["predicted"] - 1).abs()
 excess = finish["excess"].mean()
 # fmt: off
 check_all({
-    "Gradient descent with and without weight decay follows the theorem to a quarter of a percent.": off < 0.25,
-    "Without weight decay the imbalance stays to a quarter of a percent.":
-        abs(of(falling, weight_decay=0)["imbalance"] - 1) < 0.0025,
+    "Gradient descent with and without weight decay follows the theorem to 0.35 %.": off < 0.35,
+    "Without weight decay the imbalance stays to a tenth of a percent.":
+        abs(of(falling, weight_decay=0)["imbalance"] - 1) < 0.001,
     "The squared norm comes closer to the smallest of the orbit the larger the weight decay, on average.":
         excess.diff().dropna() < 0,
 })
