@@ -17,8 +17,7 @@
 # :class: tip
 # **You need** {doc}`01_intertwiner_groups`: the group of an activation, φ, and how they move weights.
 #
-# **You will learn** what the flatness of a minimum tells and what it does not, which changes keep a function
-# whatever the weights are, and which quantities training conserves.
+# **You will learn** what flatness tells, which changes keep the function, and what training conserves.
 #
 # **This run.** {{ this_run }}. **The evidence** of every recorded number: {doc}`records/01b_weight_space`.
 # :::
@@ -98,8 +97,8 @@ valley.page()
 # | $(4, \frac14)$ | 16.06 | 15.94 |
 #
 # All three compute the same function without error, and the largest eigenvalue has no bound.
-# The last column is what gradient descent with small steps conserves, as {ref}`sec-noether` shows.
-# So it cannot come from the last minimum near to the first.
+# Gradient descent with small steps nearly keeps the last column, as {ref}`sec-noether` shows.
+# So it ends at a sharp minimum if it begins with a large difference of the squares.
 #
 # (sec-orbit)=
 # ## Along an orbit the loss stays, its derivatives do not
@@ -129,11 +128,13 @@ valley.page()
 #
 # $$\lambda_{\max}\bigl(|W|\;\nabla^2L(W)\;|W|\bigr)$$ (eq-relative)
 #
-# is constant on orbits of permutations with scalings, of either sign.
+# is constant on orbits of permutations with nonzero scalings.
 # A permutation reorders the rows and columns of all three matrices alike.
 # For a diagonal $g$ we have $|gW| = |g|\,|W|$, and $|g|\,g^{-1}$ is a diagonal of signs, which change no eigenvalue.
+# For the neuron above the relative sharpness is 2 at all three minima.
 #
 # The network of {numref}`fig-valley` is small enough for its whole Hessian.
+# Move it along its orbit:
 
 # %% tags=["hide-input"]
 device = devices.pick(device)
@@ -232,14 +233,15 @@ assert torch.allclose(hessian(loss_at, g * W), H / g[:, None] / g)
 # Put $W_m = 0$ and $b_m = z$.
 # As $m$ is the last one, the moved network computes from layer $m+1$ on what the original computes, but from $u$ in
 # place of $v$.
-# If layer $m+1$ is hidden, choose $W_{m+1}$ and $b_{m+1}$ such that σ takes different values at its first unit; this is
-# possible, as σ is not constant.
+# If layer $m+1$ is hidden, choose $W_{m+1}$ and $b_{m+1}$ such that σ takes different values at its first unit;
+# this is possible, as σ is not constant.
 # Choose the next layers in the same way, and a last layer that passes the difference on.
 # Then the functions differ.
 # So $\sigma(A_mz) = B_m\sigma(z)$ for all $z$ and $m$.
 # :::
 #
-# The cell takes the hidden layer of our network and the best matrix $R$ after ReLU, fitted by least squares.
+# Try it on the network of the figure: multiply what enters ReLU by a matrix $A$, and fit the best matrix $R$ after ReLU
+# by least squares.
 
 # %%
 draw, z = torch.Generator().manual_seed(seed), x @ W1.T + b1
@@ -252,6 +254,9 @@ for name, A in {"in the group": inside, "outside": outside}.items():
     print(f"{name}: the outputs change by {100 * change:.0f} %")
 
 # %% [markdown]
+# Inside the group $R$ is $\varphi(A)^{-1}$, and nothing changes.
+# For the other matrix not even the best $R$ keeps the outputs ({ref}`rec-converse` tries five activations).
+#
 # :::{admonition} Erratum: Godfrey et al. 2022, Theorem 4.2
 # :class: warning
 # The weights are printed there with last entry $W_k\varphi_\sigma(A_k^{-1})$.
@@ -277,35 +282,35 @@ for name, A in {"in the group": inside, "outside": outside}.items():
 # (sec-noether)=
 # ## What training conserves
 #
-# *Every family of symmetries $e^{sX}$ with symmetric $X$ gives a quantity that gradient flow conserves.
+# *Every family of symmetries $e^{sX}$ with a symmetric matrix $X$ gives a quantity that gradient flow conserves.
 # Weight decay makes it fall at a known rate.*
 # Gradient flow is gradient descent with infinitely small steps.
 #
 # :::{prf:theorem} Noether for gradient flow
 # :label: thm-noether
-# Let $L$ be locally Lipschitz, and constant along $s \mapsto e^{sX}\theta$ for every θ, with a symmetric matrix $X$.
+# Let $L$ be locally Lipschitz, and constant along $s \mapsto e^{sX}W$ for every $W$, with a symmetric matrix $X$.
 # Let
 #
-# $$Q_X(\theta) = \tfrac12\langle\theta, X\theta\rangle.$$ (eq-noether)
+# $$Q_X(W) = \tfrac12\langle W, XW\rangle.$$ (eq-noether)
 #
-# On an absolutely continuous curve such that for almost every $t$ the loss $L$ is differentiable at $\theta(t)$
-# and $\dot\theta = -\nabla L(\theta) - \lambda\theta$ with weight decay $\lambda \ge 0$,
+# On an absolutely continuous curve such that for almost every $t$ the loss $L$ is differentiable at $W(t)$
+# and $\dot W = -\nabla L(W) - \lambda W$ with weight decay $\lambda \ge 0$,
 #
-# $$Q_X(\theta(t)) = e^{-2\lambda t}\,Q_X(\theta(0)).$$ (eq-decay)
+# $$Q_X(W(t)) = e^{-2\lambda t}\,Q_X(W(0)).$$ (eq-decay)
 #
 # Without decay, $Q_X$ is conserved; and where $L$ is differentiable a step of gradient descent with learning rate η
 # gives exactly
 #
-# $$\begin{aligned}&Q_X(\theta - \eta\nabla L) =\\ &\quad Q_X(\theta) + \eta^2\,Q_X(\nabla L).\end{aligned}$$ (eq-step)
+# $$\begin{aligned}&Q_X(W - \eta\nabla L) =\\ &\quad Q_X(W) + \eta^2\,Q_X(\nabla L).\end{aligned}$$ (eq-step)
 #
 # The squared norm is convex in $s$ along each orbit, and smallest exactly where $Q_X = 0$.
 # :::
 #
 # :::{prf:proof}
-# $\langle X\theta, \nabla L\rangle$ is the derivative of $L$ along the orbit, so it is 0.
-# Hence $\dot Q_X = \langle X\theta, \dot\theta\rangle = -2\lambda Q_X$ for almost every $t$,
-# and in $Q_X(\theta - \eta\nabla L)$ the term linear in η vanishes.
-# In an eigenbasis of $X$ the squared norm is a sum of terms $\theta_j^2e^{2sx_j}$, and its derivative is $4Q_X$.
+# $\langle XW, \nabla L\rangle$ is the derivative of $L$ along the orbit, so it is 0.
+# Hence $\dot Q_X = \langle XW, \dot W\rangle = -2\lambda Q_X$ for almost every $t$,
+# and in $Q_X(W - \eta\nabla L)$ the term linear in η vanishes.
+# In an eigenbasis of $X$ the squared norm is a sum of terms $W_j^2e^{2sx_j}$, and its derivative is $4Q_X$.
 # :::
 #
 # The activation between two layers decides which quantities are conserved ($n$ neurons, no biases):
@@ -335,8 +340,8 @@ for name, A in {"in the group": inside, "outside": outside}.items():
 # This is due to {cite:t}`du2018`, and to {cite:t}`kunin2021` and {cite:t}`zhao2023` for more symmetries.
 # A bias counts as one more column of $W_i$.
 # The $n(n+1)/2$ quantities are independent if the neighbouring layers are wide enough.
-# With ReLU the conserved number of a neuron is its *imbalance*: the squares of the weights that enter it, bias included,
-# minus those of the weights that leave it.
+# With ReLU the conserved number of a neuron is its *imbalance*:
+# the squares of the weights that enter it, bias included, minus those of the weights that leave it.
 
 
 # %%
@@ -388,13 +393,13 @@ assert torch.allclose(change, rate**2 * conserved(slope))  # the whole matrix
 
 
 # %%
-now, rate, weight_decay, steps = unpacked(scaled(0.5) * W), 1e-3, 0.5, 1000
+now, lr, decay, steps = unpacked(scaled(0.5) * W), 1e-3, 0.5, 1000
 first = conserved(now).diagonal()
 for _ in range(steps):
     slope = torch.func.grad(loss_of)(now)
-    now = [w - rate * (s + weight_decay * w) for w, s in zip(now, slope, strict=True)]
+    now = [w - lr * (s + decay * w) for w, s in zip(now, slope, strict=True)]
 left = conserved(now).diagonal().norm() / first.norm()
-law = math.exp(-2 * weight_decay * rate * steps)
+law = math.exp(-2 * decay * lr * steps)
 print(f"left of the imbalance: {left:.3f}, by the theorem {law:.3f}")
 
 # %% tags=["hide-input"] figure="fig-imbalance"
@@ -411,7 +416,9 @@ for (value, rows), tone in zip(
     axis.annotate(
         f"λ = {value:g}", ends, color=COLOURS[tone], annotation_clip=False, **place
     )
-axis.set(yscale="log", xlabel="time (learning rate × steps)", ylabel="imbalance")
+axis.set(
+    yscale="log", xlabel="time (learning rate × steps)", ylabel="imbalance, relative"
+)
 figure
 
 # %% [markdown]
@@ -433,8 +440,8 @@ figure
 # Without weight decay the imbalance is a memory of the initialisation.
 #
 # Symmetry shapes the end of training in a second way.
-# {cite:t}`ziyin2024` proves that strong weight decay or gradient noise drives weights to places that a symmetry leaves
-# fixed; for scalings these are neurons with weights 0.
+# {cite:t}`ziyin2024` proves that every mirror symmetry of the loss leads to a constraint, which weights meet once
+# weight decay or gradient noise is large; scalings lead to sparsity.
 #
 # ## What may I conclude from flatness?
 #
@@ -467,6 +474,8 @@ figure
 #     criterion.
 # :::
 #
+# Here `space` is `find_symmetries(net, inputs)`, `w` the vector of all weights, and `H` the Hessian there.
+#
 # ## Adapt this
 #
 # A network and data of your own: three networks with one function, and what differs between them.
@@ -489,11 +498,9 @@ shortest = balance(space, net).model
 for name, each in {"mine": net, "moved": moved, "shortest": shortest}.items():
     loss = cross_entropy(each(inputs), digits.labels)
     slopes = torch.autograd.grad(loss, [*each.parameters()])
-    norms = [
-        torch.cat([p.flatten() for p in some]).norm()
-        for some in (each.parameters(), slopes)
-    ]
-    print(f"{name}: loss {loss:.4f}, weights {norms[0]:.2f}, gradient {norms[1]:.3f}")
+    both = each.parameters(), slopes
+    w, g = (torch.cat([p.flatten() for p in some]).norm() for some in both)
+    print(f"{name}: loss {loss:.4f}, weights {w:.2f}, gradient {g:.3f}")
 
 # %% [markdown]
 # ## Exercises
@@ -579,8 +586,8 @@ mean_curves(rows, "step", "change", "optimiser", **axes)
 # %% [markdown]
 # {numref}`fig-ex-optimisers` answers it.
 # Adam divides each entry of the gradient by its own size.
-# The gradient is still perpendicular to $X\theta$, but the step is not, so the proof fails
-# where it puts $-\nabla L$ for $\dot\theta$.
+# The gradient is still perpendicular to $XW$, but the step is not, so the proof fails
+# where it puts $-\nabla L$ for $\dot W$.
 # Momentum adds up gradients that belong to earlier points.
 #
 # ::::{solution-end}
