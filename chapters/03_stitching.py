@@ -707,6 +707,7 @@ for how in ({}, {"recipe": STITCH_RECIPES["digits"]}):
 # $2nr$ numbers, and $UV^\top = (UB)(VB^{-\top})^\top$ for all $B \in GL_r$ takes $r^2$ away.
 # The dimension $2nr - r^2$ exceeds $n$ for every $r \ge 1$ when $n \ge 2$: already $2n - 1 \ge n + 1$.
 # So there is none.
+# The group also has $n!$ pieces; {ref}`sec-size` counts these.
 # ::::
 #
 # :::{exercise}

@@ -824,6 +824,36 @@ draw.degeneracies(degeneracy)
 # ::::
 #
 # :::{exercise}
+# :label: sec-deep
+# *A hidden symmetry that needs depth.*
+# A network with two hidden layers, $f(x) = W_3\,\sigma(W_2\,\sigma(W_1x) + b_2)$, has in its second hidden layer the
+# weights and biases
+#
+# $$
+# W_2 = \begin{pmatrix}1 & \frac12\\ \frac25 & 1\end{pmatrix}, \quad
+# b_2 = \begin{pmatrix}\frac12\\ \frac12\end{pmatrix}.
+# $$
+#
+# Show that $(MW_2, Mb_2, W_3M^{-1})$ gives the same function for every invertible $M$ with $MW_2\ge0$ and $Mb_2\ge0$.
+# Which dimension has the set of these $M$, and which the group of ReLU at width 2?
+# For which $s$ is $M = \begin{pmatrix}1 & s\\ 0 & 1\end{pmatrix}$ in it?
+# Why can the first layer not be mixed in this way?
+# :::
+#
+# ::::{solution} sec-deep
+# :class: dropdown
+# After a ReLU every value is nonnegative.
+# So a second layer with nonnegative weights and biases is active on all inputs, and there ReLU does nothing:
+# $W_3M^{-1}(MW_2h + Mb_2) = W_3(W_2h + b_2)$.
+# The entries of $W_2$ and $b_2$ are positive, so all $M$ near $I$ are allowed: dimension four.
+# The group of ReLU has dimension two.
+# The first row of $MW_2$ is $(1 + \frac25s,\ \frac12 + s)$, and $Mb_2 = (\frac12 + \frac12s,\ \frac12)$, so
+# $s\ge-\frac12$.
+# The first layer reads inputs of either sign, on which its neurons are not always active.
+# The library does not look for such symmetries, which depend on the values of weights ({doc}`01c_any_network`).
+# ::::
+#
+# :::{exercise}
 # :label: ex-deep
 # *Open.*
 # Put a second ReLU layer behind the first.

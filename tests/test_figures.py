@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from intertwine_book.figures.curves import mean_curves, single_curves
-from intertwine_book.figures.decay import imbalance_decay
 from intertwine_book.figures.dots import dots
 from intertwine_book.figures.forest import forest
 from intertwine_book.figures.groups import (
@@ -16,7 +15,7 @@ from intertwine_book.figures.groups import (
     scalar_strip,
 )
 from intertwine_book.figures.matrices import heatmap
-from intertwine_book.figures.orbits import along_orbit, level_curve, residual_block, traced_shortcut
+from intertwine_book.figures.orbits import residual_block, traced_shortcut
 from intertwine_book.figures.penalties import insertion_diagram
 from intertwine_book.figures.scatter import scatter
 from intertwine_book.figures.stitching import map_pictures, matched_channels, stitch_diagram
@@ -53,11 +52,6 @@ FIGURES = {
             {"activation": ["ReLU"] * 5 + ["abs"] * 5, "a": [*a, *a], "residual": [1, 1, 0, 0, 0] + [0] * 5}
         )
     ),
-    "imbalance_decay": lambda: imbalance_decay(
-        pd.DataFrame({"weight_decay": [0.0] * 5 + [0.1] * 5, "time": [*a, *a]}).assign(
-            imbalance=lambda t: np.exp(-t["time"] * t["weight_decay"]), predicted=lambda t: t["imbalance"]
-        )
-    ),
     "stitch_diagram": stitch_diagram,
     "pull_through": pull_through,
     "moved_points": lambda: moved_points({"axes": {"e": np.eye(2)}}),
@@ -66,18 +60,8 @@ FIGURES = {
     ),
     "map_pictures": lambda: map_pictures({"full": torch.eye(3) - 0.5, "G_ReLU": torch.eye(3)}),
     "matched_channels": lambda: matched_channels(torch.eye(4), *torch.eye(4).expand(2, 2, 4, 4), [(0, 1)]),
-    "orbit": lambda: along_orbit(
-        pd.DataFrame({"t": a, "loss": 1.0, "gradient_norm": a**2, "largest_eigenvalue": a**4}).assign(
-            squared_norm=a**2, relative_eigenvalue=2.0
-        )
-    ),
     "residual_block": residual_block,
     "traced_shortcut": traced_shortcut,
-    "level_curve": lambda: level_curve(
-        pd.DataFrame([[3.0, 1.0, 2.0]] * 3, index=[0.5, 1.0, 2.0]),
-        {"flat": 1.0, "sharp": 2.0},
-        pd.DataFrame({"at": ["flat", "sharp"] * 2, "distance": [-1.0, -1.0, 1.0, 1.0], "loss": 2.0}),
-    ),
 }
 
 

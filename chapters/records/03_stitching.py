@@ -45,7 +45,7 @@ from copy import deepcopy
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import pairwise, permutations
-from math import lgamma, log
+from math import e, exp, lgamma, log, pi
 
 import numpy as np
 import pandas as pd
@@ -1449,6 +1449,89 @@ readable(dimensions, headings, title="Dimensions of families of maps between n c
 told.verdicts()
 
 # %% [markdown]
+# (sec-size)=
+# ## Footnote 5: how large is the group?
+#
+# > *Printed*: "A valid concern is that the preceding analysis underestimates the size of $G_{\mathrm{ReLU}}$ by ignoring
+# > a large discrete factor: $G_{\mathrm{ReLU}_{n_l}}$ has $n_l!$ connected components. In appendix E.7 we carry out a
+# > comparison of the sizes of the parameter spaces of $G_{\mathrm{ReLU}_{n_l}}$ and reduced rank transformations inspired
+# > by the machinery of ε-nets, obtaining the same conclusion that even the space of rank 1 transformations is larger than
+# > $G_{\mathrm{ReLU}}$."
+# > (We do not have the appendix, and the footnote names no ε.)
+#
+# *For wide layers the group is the larger set on a coarse scale, and the matrices of rank one on a fine one.*
+# Cover the part of each set in the unit ball of the Frobenius norm with balls of radius ε, and count the balls by volume.
+# The group fills $n!$ orthants of an $n$-dimensional ball.
+# The matrices $s\,uv^\top$ with unit vectors $u$, $v$ have $2n - 1$ dimensions and the volume
+# $\lvert S^{n-1}\rvert^2/(4n-2)$.
+
+
+# %%
+@record.table(n=[16, 64, 256, 512], epsilon=[0.3, 0.1, 0.03, 0.01, 0.003])
+def epsilon_nets(n, epsilon):
+    def ball(d):  # the logarithm of the volume of the unit ball
+        return d / 2 * log(pi) - lgamma(d / 2 + 1)
+
+    g_relu = lgamma(n + 1) - n * log(2 * epsilon)
+    spheres = 2 * (log(n) + ball(n)) - log(4 * n - 2)
+    rank_1 = spheres - ball(2 * n - 1) - (2 * n - 1) * log(epsilon)
+    row = {"equal_at": epsilon * exp((rank_1 - g_relu) / (n - 1))}  # the radius of equally many balls
+    return row | {"rank_1_larger": rank_1 > g_relu, "g_relu_larger": g_relu > rank_1}
+
+
+# %% tags=["hide-input"]
+equal = epsilon_nets.groupby("n")["equal_at"].first()
+fine = epsilon_nets.groupby("n")["rank_1_larger"].sum()
+shown = pd.DataFrame({"n": equal.index, "equal": equal.to_numpy(), "times": (equal.index * equal).to_numpy()})
+shown["fine"] = [f"{count} of 5" for count in fine]
+headings = {"n": "channels n", "equal": "equally many balls at ε", "times": "n times this ε"}
+headings |= {"fine": "of the five ε, rank 1 is larger at"}
+readable(shown, headings, digits=3, title="Where the group and the maps of rank 1 need equally many balls")
+
+# %% tags=["hide-input"]
+NETS = (
+    "Also when its $n!$ components are counted, by ε-nets, the space of rank 1 maps is larger than "
+    "$G_{\\mathrm{ReLU}}$. (At some ε.)"
+)
+NET_ERRATUM = {
+    "kind": "remark",
+    "context": (
+        "Maps of rank 1 have $2n - 1$ dimensions and $G_{\\mathrm{ReLU}}$ has $n$, but also $n!$ components. The "
+        "footnote counts both by how many small balls cover them."
+    ),
+    "quote": "the same conclusion that even the space of rank 1 transformations is larger than GReLU",
+    "found": (
+        "The space of rank 1 maps needs more balls in {deciding} of {cases} cases, for $n = {n}$ and ε = {epsilon:g} "
+        "among them."
+    ),
+    "right": (
+        "For ε below about $4e/n$ only, if $n$ is large, by volume in the Frobenius norm; above that $n!$ decides. "
+        "Appendix E.7, which may say so, is not in the text that we have."
+    ),
+}
+counted = {"kind": "existence", "paper": "godfrey2022", "per": None, "link": "sec-size"}
+counted |= {"cases": ["n", "epsilon"], "words": {"epsilon": "ε"}}
+at = {"place": "§4, footnote 5", "erratum": NET_ERRATUM}
+told.claim("godfrey-footnote-5", NETS, epsilon_nets, "rank_1_larger", **at, **counted)
+coarse = "At some ε of 0.3 or less $G_{\\mathrm{ReLU}}$ is the larger one."
+at = {"place": "§4, footnote 5, coarse nets", "whose": "ours"}
+told.claim("godfrey-footnote-5-coarse", coarse, epsilon_nets, "g_relu_larger", **at, **counted)
+told.verdicts()
+
+# %% tags=["hide-input"]
+# fmt: off
+check_all({
+    "Rank 1 needs more balls exactly below the radius of equally many.":
+        epsilon_nets["rank_1_larger"] == (epsilon_nets["epsilon"] < epsilon_nets["equal_at"]),
+    "n times this radius grows towards 4e.":
+        every(shown["times"].diff().dropna() > 0, 0.97 < shown["times"].iloc[-1] / (4 * e) < 1),
+})
+# fmt: on
+
+# %% [markdown]
+# *What would change it*: another norm, another part of the sets than the unit ball, or covering numbers instead of
+# volumes.
+#
 # (rec-deviations)=
 # ## Deviations from the papers
 #

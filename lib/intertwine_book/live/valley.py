@@ -32,17 +32,19 @@ class Valley:
         True
 
     What enters the hidden neurons is scaled to the norm u, biases included, and what leaves them to the norm
-    v. `norms` has both as trained. Values of the outputs are rounded to float16, as a page has them.
+    v. `norms` has both as trained. Values of the outputs are rounded to float16, as a page has them; what
+    the network was given stays exact, as `weights`, `x` and `labels`.
 
     Args:
         weights: W1, b1, W2 and b2.
     """
 
     def __init__(self, weights: Sequence[Tensor], x: Float[Tensor, "N p"], labels: Int[Tensor, " N"]) -> None:
-        W1, b1, W2, b2 = (weight.detach().double().cpu() for weight in weights)
+        self.weights = W1, b1, W2, b2 = [weight.detach().double().cpu() for weight in weights]
+        self.x, self.labels = x.double().cpu(), labels.cpu()
         self.norms = math.hypot(W1.norm().item(), b1.norm().item()), W2.norm().item()
-        scores = torch.relu(x.double().cpu() @ W1.T + b1) @ W2.T
-        self._scores, self._bias, self._labels = scores.half().double(), b2, labels.cpu()
+        scores = torch.relu(self.x @ W1.T + b1) @ W2.T
+        self._scores, self._bias = scores.half().double(), b2
 
     def loss(self, u: float, v: float) -> float:
         """The mean cross-entropy at these norms."""
@@ -62,7 +64,7 @@ class Valley:
         return u, v
 
     def _at(self, s: Tensor) -> Tensor:
-        return cross_entropy(s * self._scores + self._bias, self._labels)
+        return cross_entropy(s * self._scores + self._bias, self.labels)
 
     def page(self, t: float = 1.0, s: float = 1.5, rate: float = 2.0, name: str = "valley") -> HTML:
         """The instrument: the ball begins at `norms`, scaled by √s·e^t and √s·e^−t.
@@ -77,7 +79,7 @@ class Valley:
         given: dict[str, Any] = {
             "scores": scores,
             "bias": self._bias.tolist(),
-            "labels": self._labels.tolist(),
+            "labels": self.labels.tolist(),
         }
         given |= {"norms": list(self.norms), "colours": _COLOURS, "start": {"t": t, "s": s, "rate": rate}}
         sentence = (

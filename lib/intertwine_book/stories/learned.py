@@ -18,7 +18,6 @@ from intertwine_book.stories import (
     matching,
     shallow_relu,
     similarity_and_function,
-    weight_space,
     widths,
 )
 from intertwine_book.stories.told import span
@@ -83,7 +82,7 @@ def shortcut(axis: Axes) -> None:
 
 def by_rule() -> pd.DataFrame:
     """How far both rules move networks in which an output is added to a pre-activation."""
-    return weight_space.record("remark_3_6").query("joins == 'output to pre-activation'")
+    return of(on_record("01c_any_network", "remark_3_6"), joins="output to pre-activation")
 
 
 def found(axis: Axes) -> None:
