@@ -100,6 +100,13 @@ def test_statements_of_all_rows_and_of_some(told):
     assert "1 of 5 cases" in last(told).measured
 
 
+def test_the_row_that_decides_is_named_by_the_columns_that_tell_cases_apart(told):
+    rows = pd.DataFrame({"slope": [0.1, -1.0], "holds": [True, False]})
+    assert told.claim("a", "Always.", rows, "holds", kind="universal", cases=["slope"], **PLACE) == "refuted"
+    assert last(told).measured == "counterexample: slope = -1; 1 of 2 cases"
+    assert last(told).numbers["slope"] == -1
+
+
 def test_what_is_not_judged_says_why_and_what_has_no_rows_too(told):
     assert told.claim("a", "Minimal.", kind="universal", because="An argument decides it.", **PLACE) == (
         "not judged"

@@ -70,6 +70,7 @@ class Told:
         trials: int | None = None,
         because: str | None = None,
         erratum: Mapping[str, str] | None = None,
+        cases: Sequence[str] = (),
         **more: Any,
     ) -> str:
         """Judge a statement by the rows that it is about; the word is that before any correction.
@@ -88,6 +89,8 @@ class Told:
             scale: values of columns in the paper's experiment. Where the rows have others, the verdict is of
                 another setting, and the difference is shown.
             trials: how many independent ones the paper has; shown, as fewer make intervals wider.
+            cases: of *universal* and *existence*, columns that name the row that decides: the verdict shows
+                them, and the sentence `found` of an erratum may.
 
         Raises:
             ValueError: the id is taken, a field is wrong, or two sides have not the same trials.
@@ -100,7 +103,7 @@ class Told:
             known = ", ".join(strange[0])
             raise ValueError(f"Claim '{id}': expected a column of {known}, was given '{value}'.")
         kind = kind or ("ordering" if isinstance(rows, tuple) else "number")
-        names = [value]
+        names = [value, *cases]
         if kind == "ordering" and tables:
             names, judged = _sides(id, sides, value, per)
         else:
