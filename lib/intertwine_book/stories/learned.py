@@ -12,13 +12,11 @@ from intertwine_book.figures.style import COLOURS, new_figure
 from intertwine_book.record import kept_folder, on_record
 from intertwine_book.results import interval
 from intertwine_book.stories import (
-    any_network,
     genni,
     interpretability,
     matching,
     shallow_relu,
     similarity_and_function,
-    weight_space,
     widths,
 )
 from intertwine_book.stories.told import span
@@ -83,12 +81,12 @@ def shortcut(axis: Axes) -> None:
 
 def by_rule() -> pd.DataFrame:
     """How far both rules move networks in which an output is added to a pre-activation."""
-    return weight_space.record("remark_3_6").query("joins == 'output to pre-activation'")
+    return of(on_record("01c_any_network", "remark_3_6"), joins="output to pre-activation")
 
 
 def found(axis: Axes) -> None:
     """An element of the group that was found moves hidden values far and outputs not at all."""
-    table = any_network.record("verified")
+    table = on_record("01c_any_network", "verified")
     table["representations"] /= 100  # from percent
     names = {"resnet18": "ResNet-18", "mobilenet_v3_small": "MobileNetV3"}
     names["a vision transformer"] = "transformer"
