@@ -294,8 +294,7 @@ headings = {"name": "written first by", "group": "group", "dimension": "its dime
 readable(space.to_frame(), headings, title="Hidden spaces of a transformer of one block")
 
 # %% [markdown]
-# A random element changes hidden values by a good part of their size (here the median over spaces), and the outputs by
-# rounding.
+# A random element changes hidden values by more than their size (the median over spaces), and the outputs by rounding.
 # `verify` has compared every hidden value with what the element predicts.
 # The library passes the same test on {fact}`01c_any_network.moved_networks:.0f` published architectures
 # ({ref}`rec-zoo`).
@@ -506,7 +505,8 @@ print(f"scores differ by {relative_error(same, scores(q, k)):.0e}")
 # - **GPT-2, SmolLM**: the embedding is also the last layer, and the gain of a norm stands between the two, so the
 #   residual stream has no orthogonal matrices. In GPT-2 {fact}`01c_any_network.gpt_heads:.0f` % of the group lies
 #   inside the heads.
-# - **BERT** normalises *after* the sum, so a gain writes the stream; its last value is the output, and it does not move.
+# - **BERT** normalises *after* the sum, so a gain writes the stream; its last value is the output, and it does not
+#   move.
 # - **ViT**: linear maps write the stream, and only layer norms read it, so orthogonal matrices act.
 # - **MobileNet**: blocks end with batch norm and no activation, a linear map in evaluation mode. So all invertible
 #   matrices act between the blocks, but not once the statistics are estimated anew.
@@ -548,7 +548,8 @@ key_shift, value_shift = normal(2, 8)
 shifted.k.bias.data += key_shift
 shifted.v.bias.data += value_shift
 shifted.o.bias.data -= one_block.o.weight @ value_shift
-print(f"outputs change by {relative_error(shifted(many), one_block(many)):.0e}")
+difference = relative_error(shifted(many), one_block(many))
+print(f"outputs change by {difference:.0e}")
 
 # %% tags=["hide-input"]
 shifts = fold_biases(space, one_block, tokens).dimension
@@ -573,7 +574,7 @@ assert kernel == space.dimension + shifts and shifts == 16
 # By the constant rank theorem there is a neighbourhood $U$ of $W$ in which $M = \{W'\in U: F(W') = F(W)\}$ is a
 # submanifold of dimension $P - \operatorname{rank}J$.
 # The map $g \mapsto gW$ takes a neighbourhood $V$ of 1 in the group into $M$, because $F$ is constant on the orbit.
-# It has the same rank at all $g$, as $hgW = h(gW)$; this rank is the dimension of the orbit, and so the dimension of $M$.
+# It has the same rank at all $g$, as $hgW = h(gW)$; this rank is the dimension of the orbit, which is that of $M$.
 # So the map is a submersion from $V$ to $M$, and submersions are open: its image contains a neighbourhood of $W$
 # in $M$.
 # :::
