@@ -11,14 +11,13 @@
 # ---
 
 # %% [markdown]
-# # 1c · Find the symmetries of your network
+# # 1c · Symmetries of any network
 #
 # :::{admonition} Before you start
 # :class: tip
 # **You need** {doc}`01_intertwiner_groups`: the group of an activation and its map φ.
 #
-# **You will learn** to find the symmetries of a network that somebody else wrote, first by hand, then by one run, and
-# whether these are all.
+# **You will learn** to find symmetries by hand and by one run, and whether they are all.
 #
 # **This run.** {{ this_run }}. **The evidence** of every recorded number: {doc}`records/01c_any_network`.
 # :::
@@ -27,11 +26,9 @@
 #
 # You have loaded a network that somebody else wrote.
 # *Which changes of its weights leave its function alone?*
-#
-# **One run of the network tells: each operation says how the axes that meet in it may move, and what all of them allow
-# is a symmetry.**
-# {numref}`fig-explorer` shows the result for public networks, and for a block that you assemble.
-# *Which switches take the orthogonal matrices of the residual stream away?*
+# **Each operation limits how the axes that meet in it may move; what all of them allow is a symmetry, and one run
+# of the network finds it** ({numref}`fig-explorer`).
+# *Which switches take $O(64)$, the orthogonal matrices of the residual stream, away?*
 
 # %% tags=["hide-input"] figure="fig-explorer"
 from intertwine_book.live.explorer import explorer
@@ -61,6 +58,7 @@ from torch.nn.functional import gelu
 from intertwine import devices
 from intertwine.groups import intertwiner_group
 from intertwine.weightspace import find_symmetries, fold_biases, relative_error, verify
+from intertwine.weightspace.solve.draw import in_symbols
 from intertwine_book.figures.orbits import residual_block, traced_shortcut
 from intertwine_book.figures.readable import readable
 from intertwine_book.figures.style import use_style
@@ -198,10 +196,13 @@ residual_block()
 # Let $A_i\in G_\sigma$ and $B_i = \varphi(A_i)$, with $B_0 = A_k = I$ at the input and at the last layer, which has no
 # activation, and move the weights to $W_i' = A_iW_iB_{i-1}^{-1}$, $b_i' = A_ib_i$.
 #
-# 1. If
-#    $$A_m = B_l = \varphi(A_l),$$ (eq-tied)
-#    the moved network has the values $B_ih_i$ and the same outputs.
-# 2. If the values of $h_l$ over all inputs span their space, $z_m$ moves by $A_m$ only if {eq}`eq-tied` holds.
+# If
+#
+# $$A_m = B_l = \varphi(A_l),$$ (eq-tied)
+#
+# the moved network has the values $B_ih_i$ and the same outputs.
+# Conversely, if the values of $h_l$ over all inputs span their space, and the moved $z_m$ is $A_mz_m$ on all inputs,
+# then {eq}`eq-tied` holds.
 # :::
 #
 # :::{prf:proof}
@@ -212,7 +213,7 @@ residual_block()
 # Then $\sigma(A_mz_m) = B_mh_m$, and the induction goes on to the output.
 # :::
 #
-# With the same argument:
+# By the same argument each kind of sum has its rule:
 #
 # | what is added | to what | rule |
 # |---|---|---|
@@ -255,7 +256,7 @@ assert change["A_3 = φ(A_1)"] < 1e-12 < change["A_3 = A_1"]
 # :::
 #
 # The paper also sees no way to follow the values inside a block.
-# Item 1 does: $h_i$ becomes $B_ih_i$ there, too.
+# The theorem does: $h_i$ becomes $B_ih_i$ there, too.
 # What fails is the factorisation $f = f_{>m}\circ f_{\le m}$, because the shortcut goes round the layer.
 #
 # ## Seven spaces in a small transformer
@@ -291,12 +292,14 @@ print(f"outputs change by {report.output:.0e}")
 
 # %% tags=["hide-input"]
 headings = {"name": "written first by", "group": "group", "dimension": "its dimension"}
-readable(space.to_frame(), headings, title="Hidden spaces of a transformer of one block")
+shown = space.to_frame()
+shown["group"] = shown["group"].map(in_symbols)
+readable(shown, headings, title="Hidden spaces of a transformer of one block")
 
 # %% [markdown]
 # A random element changes hidden values by more than their size (the median over spaces), and the outputs by rounding.
 # `verify` has compared every hidden value with what the element predicts.
-# The library passes the same test on {fact}`01c_any_network.moved_networks:.0f` published architectures
+# Random elements keep the outputs of {fact}`01c_any_network.moved_networks:.0f` published architectures, too
 # ({ref}`rec-zoo`).
 # `space.draw()` draws the run in the colours of its hidden spaces; `explore(one_block, tokens)` of
 # `intertwine_book.live.explorer` lights them up as in {numref}`fig-explorer`.
@@ -564,8 +567,7 @@ assert kernel == space.dimension + shifts and shifts == 16
 # Let $F$ be smooth near $W$, and let its Jacobian have constant rank in a neighbourhood of $W$.
 # Let a Lie group act smoothly on the weights without changing $F$, and let the orbit of $W$ have the dimension
 # $P - \operatorname{rank}J$ of the kernel.
-# Then all weights near $W$ with the same outputs lie on the orbit: it is open in the set
-# $\{F = F(W)\}$ near $W$.
+# Then $W$ has a neighbourhood in which all weights with the outputs $F(W)$ lie on the orbit.
 # :::
 #
 # :::{prf:proof}
@@ -574,7 +576,8 @@ assert kernel == space.dimension + shifts and shifts == 16
 # By the constant rank theorem there is a neighbourhood $U$ of $W$ in which $M = \{W'\in U: F(W') = F(W)\}$ is a
 # submanifold of dimension $P - \operatorname{rank}J$.
 # The map $g \mapsto gW$ takes a neighbourhood $V$ of 1 in the group into $M$, because $F$ is constant on the orbit.
-# It has the same rank at all $g$, as $hgW = h(gW)$; this rank is the dimension of the orbit, which is that of $M$.
+# It has the same rank at all $g$, as $hgW = h(gW)$ and $h$ is a diffeomorphism of the weights.
+# This rank is the dimension of the orbit, which is that of $M$.
 # So the map is a submersion from $V$ to $M$, and submersions are open: its image contains a neighbourhood of $W$
 # in $M$.
 # :::
@@ -609,7 +612,7 @@ assert kernel == space.dimension + shifts and shifts == 16
 #   - The optimiser's moments do not move with it.
 # * - move the units of one layer
 #   - `space.act(net, {"relu2": A})`
-#   - $A$ has to lie in the group of that space.
+#   - A matrix outside the group of that space raises a ValueError.
 # * - know what is missing
 #   - `freedom(net, x)` against `space.dimension`
 #   - Too few inputs make the kernel too large.

@@ -55,6 +55,7 @@ from intertwine import devices
 from intertwine.groups import as_activation, intertwiner_group
 from intertwine.training import evaluate
 from intertwine.weightspace import find_symmetries, fold_biases, relative_error, verify
+from intertwine.weightspace.solve.draw import in_symbols
 from intertwine_book import data, models, zoo
 from intertwine_book.claim import Told
 from intertwine_book.figures import style
@@ -393,6 +394,7 @@ shown = (
     each[["group", "dimension"]].first().assign(kernel=each["kernel"].min(), outputs=each["outputs"].max())
 )
 shown["outputs"] = ["0, to rounding" if error < 1e-9 else f"{error:.0%}" for error in shown["outputs"]]
+shown["group"] = [" and ".join(map(in_symbols, group.split(" and "))) for group in shown["group"]]
 headings = {"operation": "operation", "group": "group found", "dimension": "its dimension"}
 headings |= {"kernel": "smallest kernel", "outputs": "outputs change by"}
 readable(shown.reset_index(), headings, title="The group found behind each operation")
