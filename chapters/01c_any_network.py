@@ -11,54 +11,44 @@
 # ---
 
 # %% [markdown]
-# # 1c · Find the symmetries of your network
+# # 1c · Symmetries of any network
 #
 # :::{admonition} Before you start
 # :class: tip
-# **You need** {doc}`01_intertwiner_groups` and {doc}`01b_weight_space`: the group of an activation,
-# and why a sum constrains layers.
+# **You need** {doc}`01_intertwiner_groups`: the group of an activation and its map φ.
 #
-# **You will learn** to find the symmetries of a network that somebody else wrote, first by hand and then by one run;
-# which groups act inside a transformer; and whether these are all.
+# **You will learn** to find symmetries by hand and by one run, and whether they are all.
 #
-# **This run.**
-# {{ this_run }}.
+# **This run.** {{ this_run }}. **The evidence** of every recorded number: {doc}`records/01c_any_network`.
 # :::
 #
 # ## The question
 #
 # You have loaded a network that somebody else wrote.
 # *Which changes of its weights leave its function alone?*
-# One run of the network finds them: {numref}`fig-explorer` shows them for public networks,
-# and for a block that you assemble.
-# *Which switches take the rotations of the residual stream away?*
+# **Each operation limits how the axes that meet in it may move; what all of them allow is a symmetry, and one run
+# of the network finds it** ({numref}`fig-explorer`).
+# *Which switches take $O(64)$, the orthogonal matrices of the residual stream, away?*
 
-# %% tags=["remove-input"] figure="fig-explorer"
+# %% tags=["hide-input"] figure="fig-explorer"
 from intertwine_book.live.explorer import explorer
 
 explorer()
 
 # %% [markdown]
-# Two do: norms after the sums, because their gain writes the stream, and a last layer that is the embedding,
-# because one weight then writes the stream and reads it behind a gain.
-#
-# Chapters 1 and 1b found the changes that come from the activations of a chain of layers.
-# Now we ask which moves each operation allows.
-# Moves that all operations allow are symmetries.
-#
-# (sec-by-hand)=
-# ## By hand: two layers and a shortcut
-#
-# *A shortcut joins the units of two layers: only one element moves both.*
-# {numref}`fig-trace` shows the network $x \mapsto W_3(h + \mathrm{ReLU}(W_2h))$ with $h = \mathrm{ReLU}(W_1x)$
-# and four units in each layer.
-# A weight has two axes, the units that it reads and the units that it writes.
-# A matrix $A_a$ acts on the axis $a$, a matrix $A_b$ on the axis $b$.
-# Go through the operations:
+# :::{figure} #fig-explorer
+# ---
+# alt: >-
+#   A column of boxes from the input to the last layer, with coloured arrows between them.
+#   Beside it is a list of hidden spaces, each with its group and the dimension of it as a bar.
+# ---
+# Values and weights of one colour move together, by one matrix.
+# Point at a colour, or choose it in the list, and its weights light up, with its group and the reason.
+# A band below the name of a layer is what its weights write, a band above it what they read.
+# :::
 
 # %% tags=["hide-input"]
 import copy
-from dataclasses import replace
 
 import torch
 from torch import nn
@@ -66,46 +56,70 @@ from torch.func import functional_call, jacrev
 from torch.nn.functional import gelu
 
 from intertwine import devices
-from intertwine.weightspace import find_symmetries, relative_error, verify
-from intertwine_book import data, results, zoo
-from intertwine_book.experiments.any_network import models, moved
-from intertwine_book.figures.orbits import traced_shortcut
+from intertwine.groups import intertwiner_group
+from intertwine.weightspace import find_symmetries, fold_biases, relative_error, verify
+from intertwine.weightspace.solve.draw import in_symbols
+from intertwine_book.figures.orbits import residual_block, traced_shortcut
+from intertwine_book.figures.readable import readable
 from intertwine_book.figures.style import use_style
-from intertwine_book.stories import any_network as story
-from intertwine_book.stories import tell
 
 use_style()
 
 # %% tags=["parameters"]
-from typing import Literal
-
-dataset: Literal["digits"] = "digits"  # images of 8 × 8 pixels
 device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
-seed: int = 0  # of initialisation, data order and group elements
-width: int = 4  # channels of the residual network's first stage
-epochs: int = 4  # of its training
-networks: list[str] = ["resnet18", "mobilenet_v3_small"]  # of torchvision
-trials: int = 2  # elements drawn for each network
+seed: int = 0  # of weights, inputs and group elements
 
-# %% tags=["remove-input"] figure="fig-trace"
+# %% [markdown]
+# Two switches do.
+# A norm after the sum has a gain, which writes the residual stream.
+# An embedding that is also the last layer is one weight that both writes the stream and reads it, behind a gain.
+#
+# *Why does it matter?*
+# Networks that differ by such a change are the same network.
+# Whoever averages, compares, prunes or rounds weights gets results that depend on which of them was loaded
+# ({doc}`01d_orbits`).
+#
+# (sec-by-hand)=
+# ## By hand: two layers and a shortcut
+#
+# *A shortcut joins the units of two layers, so that one matrix moves both.*
+# {numref}`fig-trace` shows the network $x \mapsto W_3(h + \mathrm{ReLU}(W_2h))$ with $h = \mathrm{ReLU}(W_1x)$
+# and four units in each layer.
+# A weight has two axes, the units that it reads and the units that it writes.
+# Let a matrix $A_a$ act on the axis $a$, and a matrix $A_b$ on the axis $b$.
+
+# %% tags=["hide-input"] figure="fig-trace"
 traced_shortcut()
+
+# %% [markdown]
+# :::{figure} #fig-trace
+# ---
+# alt: >-
+#   A row of boxes: W1, ReLU, W2, ReLU, a plus, W3.
+#   The arrows after W1 and after the first ReLU are labelled a, those after W2 and the second ReLU b,
+#   the arrow after the plus b = a.
+#   An arc labelled a leads from the first ReLU to the plus.
+# ---
+# The shortcut joins the axes a and b, so that one matrix moves both.
+# Boxes are operations, and the letters are the axes of the values between them; input and output stay.
+# :::
 
 # %% [markdown]
 # | operation | axes | what is left |
 # |---|---|---|
-# | $W_1$ | reads the input, writes $a$ | any $A_a$ in $GL_4$; the input stays |
-# | first ReLU | $a$ | $A_a$ permutes and scales by positive numbers |
-# | $W_2$ | reads $a$, writes $b$ | any $A_b$; $W_2$ becomes $A_bW_2A_a^{-1}$ |
-# | second ReLU | $b$ | $A_b$ permutes and scales by positive numbers |
+# | $W_1$ | reads the input, writes $a$ | any invertible $A_a$; the input stays |
+# | first ReLU | $a$ | $A_a$ is a permutation with positive scalings |
+# | $W_2$ | reads $a$, writes $b$ | any invertible $A_b$; $W_2$ becomes $A_bW_2A_a^{-1}$ |
+# | second ReLU | $b$ | $A_b$ is a permutation with positive scalings |
 # | sum | $a$ and $b$ | $A_b = A_a$ |
 # | $W_3$ | reads $a$, writes the output | $W_3$ becomes $W_3A_a^{-1}$; the output stays |
 #
-# One group is left, the permutations of four units with positive scalings, of dimension 4.
-# Without the shortcut $A_a$ and $A_b$ are independent, and the dimension is 8.
-# In numbers, $A_a$ doubles the first unit and $A_b$ triples the second:
+# One group is left, the permutations of four units with positive scalings.
+# Without the shortcut there are two.
+# In numbers, let $A_a$ double the first unit and $A_b$ triple the second:
 
 
-# %%
+# %% tags=["hide-input"]
 class WithShortcut(nn.Module):
     def __init__(self, n=4):
         super().__init__()
@@ -117,41 +131,137 @@ class WithShortcut(nn.Module):
         return self.W3(h + self.W2(h).relu())
 
 
+torch.manual_seed(seed)
+small, x = WithShortcut().double().eval(), torch.randn(5, 3).double()
+
+
+# %%
 def move(net, A_a, A_b):
-    new, inv = copy.deepcopy(net), torch.linalg.inv
+    new, inverse = copy.deepcopy(net), torch.linalg.inv(A_a)
     new.W1.weight.data = A_a @ net.W1.weight
-    new.W2.weight.data = A_b @ net.W2.weight @ inv(A_a)
-    new.W3.weight.data = net.W3.weight @ inv(A_a)
+    new.W2.weight.data = A_b @ net.W2.weight @ inverse
+    new.W3.weight.data = net.W3.weight @ inverse
     return new
 
 
-torch.manual_seed(seed)
-small, x = WithShortcut().double().eval(), torch.randn(5, 3).double()
 A_a, A_b = torch.tensor([[2.0, 1, 1, 1], [1, 3, 1, 1]]).double().diag_embed()
-pair = [move(small, A_a, other) for other in (A_b, A_a)]
-changes = [relative_error(net(x), small(x)) for net in pair]
-print(*[f"{change:.0%}" for change in changes])
-table = find_symmetries(small, x).to_frame()
-print(table[["group", "writers", "readers"]].to_string(index=False))
+apart, tied = (move(small, A_a, other)(x) for other in (A_b, A_a))
+print(f"A_b = A_a: outputs change by {relative_error(tied, small(x)):.0%}")
+print(f"A_b ≠ A_a: outputs change by {relative_error(apart, small(x)):.0%}")
+(hidden,) = find_symmetries(small, x).spaces
+print("the library:", hidden.group)
 
 # %% [markdown]
-# Independent $A_a$ and $A_b$ change the outputs by {glue:text}`apart:.0f` %, $A_b = A_a$ by nothing but rounding.
 # The library goes through the same table: it runs the network once, writes down every operation,
 # and solves for what may move.
 #
+# *Which axes does one matrix move?*
+# The rows of $W_1$ move by $A_a$, the columns of $W_2$ and $W_3$ by its inverse, and so do the rows of $W_2$, because
+# of the sum: these axes form one hidden space.
+#
 # :::{prf:definition}
 # :label: def-hidden
-# A *hidden space* is a set of axes (of weights, buffers and activations) that one matrix moves: each axis by
-# this matrix, or by what follows from it, such as its inverse transpose or its image behind an activation.
+# A *hidden space* is a set of axes (of weights, buffers and activations) that one matrix $A$ moves: each axis by
+# $A$, or by what follows from it, such as $A^{-\top}$, or $\varphi(A)$ after an activation.
 # Its *group* consists of the matrices that every operation on these axes allows.
 # An *element* is a choice of one matrix for each hidden space.
 # :::
 #
-# Here $a$ and $b$ are one hidden space.
+# (sec-residual)=
+# ## Residual connections constrain the layers they join
+#
+# *What is added has to move alike; so it matters whether a shortcut starts and ends before or after an activation.*
+# In {numref}`fig-block` an output is added to a pre-activation.
+
+# %% tags=["hide-input"] figure="fig-block"
+residual_block()
+
+# %% [markdown]
+# :::{figure} #fig-block
+# ---
+# alt: >-
+#   A row of boxes: σ, W2, σ, W3, a plus, σ.
+#   The edges are labelled φ(A1), A2, φ(A2), A3 and A3, and the arc from the first σ to the plus φ(A1).
+#   Below the plus: both must agree, A3 equals φ(A1).
+# ---
+# The two values that meet at the plus move alike only if $A_3 = \varphi(A_1)$.
+# Every edge carries the matrix that multiplies its values; the layer inside the block has an $A_2$ of its own.
+# :::
+
+# %% [markdown]
+# :::{prf:theorem} Residual connections
+# :label: thm-residual
+# Let $h_i = \sigma(z_i)$ with $z_i = W_ih_{i-1} + b_i$ in all layers but layer $m$, where a shortcut adds an earlier
+# output: $z_m = W_mh_{m-1} + b_m + h_l$ with $l < m$.
+# Let $A_i\in G_\sigma$ and $B_i = \varphi(A_i)$, with $B_0 = A_k = I$ at the input and at the last layer, which has no
+# activation, and move the weights to $W_i' = A_iW_iB_{i-1}^{-1}$, $b_i' = A_ib_i$.
+#
+# If
+#
+# $$A_m = B_l = \varphi(A_l),$$ (eq-tied)
+#
+# the moved network has the values $B_ih_i$ and the same outputs.
+# Conversely, if the values of $h_l$ over all inputs span their space, and the moved $z_m$ is $A_mz_m$ on all inputs,
+# then {eq}`eq-tied` holds.
+# :::
+#
+# :::{prf:proof}
+# Up to layer $m-1$ the values are $B_ih_i$ by induction, as in {prf:ref}`prop-orbit`.
+# At layer $m$ the moved sum is $A_m(W_mh_{m-1} + b_m) + B_lh_l = A_mz_m + (B_l - A_m)h_l$.
+# It is $A_mz_m$ for all inputs if and only if $(B_l - A_m)h_l = 0$ for all of them; if the $h_l$ span, this says
+# $A_m = B_l$.
+# Then $\sigma(A_mz_m) = B_mh_m$, and the induction goes on to the output.
+# :::
+#
+# By the same argument each kind of sum has its rule:
+#
+# | what is added | to what | rule |
+# |---|---|---|
+# | an output | an output | $\varphi(A_l) = \varphi(A_m)$ |
+# | an output | a pre-activation | $\varphi(A_l) = A_m$ |
+# | a pre-activation | a pre-activation | $A_l = A_m$ |
+# | anything, through weights of its own | anything | none: the weights absorb the difference |
+#
+# The group of $|x|$ has signs, and $\varphi(A) = |A|$ entrywise, so there the second rule differs from the third:
+
+# %% tags=["hide-input"]
+draw = torch.Generator().manual_seed(seed)
+normal = lambda *shape: torch.randn(shape, generator=draw, dtype=torch.float64)
+
+
+def block(W1, W2, W3, W4):
+    h1 = (inputs @ W1.T).abs()
+    h2 = (h1 @ W2.T).abs()
+    return (h2 @ W3.T + h1).abs() @ W4.T
+
+
+inputs, inv, G = normal(50, 5), torch.linalg.inv, intertwiner_group("abs", 8)
+W = normal(8, 5), normal(8, 8), normal(8, 8), normal(3, 8)
+A1, A2 = G.sample(draw), G.sample(draw)
+B1, B2, change = G.phi(A1), G.phi(A2), {}
+for rule, A3 in {"A_3 = φ(A_1)": B1, "A_3 = A_1": A1}.items():
+    first, second = A1 @ W[0], A2 @ W[1] @ inv(B1)
+    third, last = A3 @ W[2] @ inv(B2), W[3] @ inv(G.phi(A3))
+    change[rule] = relative_error(block(first, second, third, last), block(*W))
+    print(f"{rule}: outputs change by {change[rule]:.0%}")
+assert change["A_3 = φ(A_1)"] < 1e-12 < change["A_3 = A_1"]
+
+# %% [markdown]
+# :::{admonition} Erratum: Godfrey et al. 2022, Remark 3.6
+# :class: warning
+# Printed: $A_l = A_m$ across a residual connection.
+# That is enough where an output is added to an output, or a pre-activation to a pre-activation,
+# and for every σ whose φ is the identity, such as ReLU and tanh.
+# Where an output is added to a pre-activation it is false in general ({ref}`rec-remark-3-6`).
+# :::
+#
+# The paper also sees no way to follow the values inside a block.
+# The theorem does: $h_i$ becomes $B_ih_i$ there, too.
+# What fails is the factorisation $f = f_{>m}\circ f_{\le m}$, because the shortcut goes round the layer.
 #
 # ## Seven spaces in a small transformer
 #
-# *One run finds rotations, invertible matrices, scalings and permutations in a transformer of one block.*
+# *One run finds orthogonal and invertible matrices, scalings and permutations in a transformer of one block.*
 
 
 # %%
@@ -173,29 +283,32 @@ class OneBlock(nn.Module):
 
 
 # %%
-one_block, tokens = OneBlock().double().eval(), torch.randn(5, 6, 8).double()
-block_space = find_symmetries(one_block, tokens)
-print(block_space.to_frame()[["name", "group", "dimension"]])
+one_block, tokens = OneBlock().double().eval(), normal(5, 6, 8)
+space = find_symmetries(one_block, tokens)
+report = verify(space, one_block, space.sample(draw), tokens)
+print(f"dimension of the group: {space.dimension}")
+print(f"hidden values change by {report.spaces['changed'].median():.0%}")
+print(f"outputs change by {report.output:.0e}")
 
-draw = torch.Generator().manual_seed(seed)
-element = block_space.sample(draw)
-block_report = verify(block_space, one_block, element, tokens)
-print(f"dimension {block_space.dimension}")
-print(f"outputs differ by {block_report.output:.0e}")
+# %% tags=["hide-input"]
+headings = {"name": "written first by", "group": "group", "dimension": "its dimension"}
+shown = space.to_frame()
+shown["group"] = shown["group"].map(in_symbols)
+readable(shown, headings, title="Hidden spaces of a transformer of one block")
 
 # %% [markdown]
-# The table has {glue:text}`block-spaces` spaces, with a group of dimension {glue:text}`block-dimension`;
-# `block_space.draw()` draws the run in their colours, and `explore(one_block, tokens)` of
+# A random element changes hidden values by more than their size (the median over spaces), and the outputs by rounding.
+# `verify` has compared every hidden value with what the element predicts.
+# Random elements keep the outputs of {fact}`01c_any_network.moved_networks:.0f` published architectures, too
+# ({ref}`rec-zoo`).
+# `space.draw()` draws the run in the colours of its hidden spaces; `explore(one_block, tokens)` of
 # `intertwine_book.live.explorer` lights them up as in {numref}`fig-explorer`.
-# A random element changes the hidden values by {glue:text}`block-changed:.0f` % of their size (the median
-# over spaces), and the outputs by {glue:text}`block-error:.0e` of theirs: zero to rounding.
 #
 # (sec-rules)=
 # ## What each operation allows
 #
-# At first any matrix may act on every axis, except on input and output.
+# At first any invertible matrix may act on every axis, except on input and output.
 # Each operation adds a constraint.
-# What survives all constraints is the group.
 #
 # :::{list-table}
 # :header-rows: 1
@@ -208,30 +321,29 @@ print(f"outputs differ by {block_report.output:.0e}")
 # * - sum
 #   - all terms move alike
 # * - maximum
-#   - all terms move alike, by permutations and positive scalings
+#   - all terms move alike, by permutations with positive scalings
 # * - product
-#   - all factors are permuted alike; the product is scaled by the product of their scalars
+#   - permutations; each factor has its own nonzero scalings
 # * - activation σ
-#   - $A$ in $G_\sigma$ before it, $\varphi_\sigma(A)$ after it
+#   - $A$ in $G_\sigma$ before it, $\varphi(A)$ after it
 # * - batch norm
-#   - permutations; one scalar for each unit before it, and another one after it;
-#     any matrix, if only linear maps follow and the statistics stay
+#   - permutations; two scalars a unit, one before it and one after
 # * - RMS norm
 #   - an orthogonal matrix
 # * - layer norm
 #   - an orthogonal matrix $Q$ with $Q\mathbf 1 = \pm\mathbf 1$
 # * - attention
-#   - permutations of heads, unless a head has constants of its own, such as a slope; $GL_d$ inside each head
+#   - permutations of heads; invertible matrices inside each head
 # * - a bias that repeats along an axis
 #   - permutations of that axis
 # * - reshape, concatenation, slice
-#   - anything: an axis holds several spaces, side by side or as a product, such as heads × units
+#   - anything: one axis holds several spaces
 # * - input, output, an operation without a rule
 #   - nothing: the axis is *frozen*
 # :::
 #
-# Because operations without a rule freeze what they touch, the group that is found may be too small.
-# It should never be too large, and `verify` tests that on your network.
+# An operation without a rule freezes what it touches, so the group that is found may be too small.
+# It should never be too large: {ref}`rec-rules` tries each rule, and `verify` tests the answer on your network.
 #
 # :::{prf:proposition} Sums
 # :label: prop-sums
@@ -276,8 +388,8 @@ print(f"outputs differ by {block_report.output:.0e}")
 # Then the denominators agree, $|Ax| = |x|$.
 # :::
 #
-# Any element of $O(n)$ may act on a residual stream that linear maps write,
-# and that only RMS norms and linear maps read, if no weight does both.
+# Suppose linear maps write the residual stream, and only RMS norms and linear maps read it.
+# Then all of $O(n)$ acts, unless one weight both reads and writes (a tied embedding).
 # A gain γ without zeros stays as it is: a weight $W$ that reads it becomes
 # $W\,\mathrm{diag}(\gamma)\,Q^\top\mathrm{diag}(\gamma)^{-1}$.
 # A layer norm subtracts the mean first, and the orthogonal $Q$ with $Q\mathbf 1 = \pm\mathbf 1$ commute
@@ -286,9 +398,9 @@ print(f"outputs differ by {block_report.output:.0e}")
 # (sec-attention)=
 # ## What attention leaves free
 #
-# *Heads are permuted, and each head has two general linear groups: one between queries and keys,
-# and one between values and output.*
-# A head reads the stream $x_p$ at positions $p$ and passes on $\sum_r a_{pr}\,W_oW_vx_r$.
+# *Heads are permuted, and each head has all invertible matrices twice: between queries and keys,
+# and between values and output.*
+# A head reads the residual stream $x_p$ at positions $p$ and passes on $\sum_r a_{pr}\,W_oW_vx_r$.
 # The weight $a_{pr}$ is the softmax over $r$ of the scores $(W_qx_p)^\top(W_kx_r)/\sqrt d$.
 #
 # :::{prf:proposition} The groups of attention
@@ -310,6 +422,7 @@ print(f"outputs differ by {block_report.output:.0e}")
 # of its own.
 # {cite:t}`tran2025` determine the largest group, with a necessary and sufficient condition;
 # the form for three vectors and its proof are ours.
+# {cite:t}`tran2026` treat positions: sinusoidal ones keep this group, rotary ones reduce it.
 #
 # :::{prf:theorem} All symmetries of attention
 # :label: thm-attention
@@ -385,69 +498,28 @@ same = scores(times(q, m), times(k, 1 / m.conj()))
 print(f"scores differ by {relative_error(same, scores(q, k)):.0e}")
 
 # %% [markdown]
-# (sec-verify)=
-# ## Is the answer right?
-#
-# *`verify` moves a network by a random element and compares every hidden value with what the element predicts.*
-# Here it does so for networks of torchvision, with random batch-norm statistics and gains.
-# The vision transformer is torchvision's class with two layers of width 32, for images of 32 × 32 pixels.
-
-# %%
-device = devices.pick(device)
-listed = [*networks, "a vision transformer"]
-verified = moved.verified(listed, trials, draw, device)
-
-# %% tags=["remove-input"]
-story.networks(verified)
-
-# %% [markdown]
-# The outputs move by at most {glue:text}`verify-outputs:.0e` of their size,
-# and every hidden value is what the element predicts, to {glue:text}`verify-values:.0e`.
-#
-# (sec-tie)=
-# **One parameter left behind changes the function.**
-# We move a ResNet-20 of width 4, trained on handwritten digits, and put back *one* of the parameters and buffers
-# that its first residual stream moves.
-# In the recorded run each of {glue:text}`cut-all` parameters and buffers changes the outputs by more than 1 %.
-# The accuracy falls from {glue:text}`cut-none:.0f` to {glue:text}`cut-worst:.0f` % in the worst case,
-# and by at most one point for {glue:text}`cut-mild` of them.
-
-# %%
-parts = ("train", "test")
-train, test = (data.load(dataset, part, device=device) for part in parts)
-run = results.run(globals(), "01c_any_network", data=train)
-images, labels = test.images.double(), test.labels
-shape = {"width": width, "in_channels": 1, "option": "B"}
-recipe = replace(zoo.RECIPES["digits"], epochs=epochs)
-spec = zoo.Spec("resnet20", train, recipe, shape)
-network = zoo.get(spec, [seed], device=device)[0].network.double().eval()
-res_space = find_symmetries(network, images[:1])
-element = res_space.sample(draw)
-cut = moved.left_behind(res_space, network, element, images, labels)
-
-# %% [markdown]
 # (sec-public)=
 # ## The groups of public architectures
 #
-# *Most of a transformer's group lies inside its heads and, in ViT, on its stream.
+# *Most of a transformer's group lies inside its heads and, in ViT, on its residual stream.
 # Convolutional networks have only scalings; MobileNet is the exception.*
 # Choose the networks in {numref}`fig-explorer` and compare the lengths of the bars.
 #
-# In GPT-2 {glue:text}`gpt-heads:.1f` % of the group lies inside the heads.
-# The streams of GPT-2 and SmolLM cannot be rotated: the embedding is also the last layer, and the gain of a norm
-# stands between the two.
-# BERT's stream does not move at all: a norm with a gain writes it after each sum, and its last value is the output.
-# The stream of ViT can be rotated: linear maps write it, and only layer norms read it.
-# MobileNet's blocks end with batch norm and no activation, which in evaluation mode is a linear map.
-# So $GL_n$ acts between the blocks, but not once the statistics are estimated anew.
-# The dimension of the group is {glue:text}`share-low:.2f` to {glue:text}`share-high:.1f` % of the number of parameters.
+# - **GPT-2, SmolLM**: the embedding is also the last layer, and the gain of a norm stands between the two, so the
+#   residual stream has no orthogonal matrices. In GPT-2 {fact}`01c_any_network.gpt_heads:.0f` % of the group lies
+#   inside the heads.
+# - **BERT** normalises *after* the sum, so a gain writes the stream; its last value is the output, and it does not
+#   move.
+# - **ViT**: linear maps write the stream, and only layer norms read it, so orthogonal matrices act.
+# - **MobileNet**: blocks end with batch norm and no activation, a linear map in evaluation mode. So all invertible
+#   matrices act between the blocks, but not once the statistics are estimated anew.
 #
 # (sec-functional)=
 # ## Is that all?
 #
 # *The rank of a Jacobian bounds every continuous symmetry, also those that nobody looked for.*
-# Let $J$ be the Jacobian of the outputs, on many inputs, with respect to the $P$ parameters.
-# Its rank is the *functional dimension* of the network at these weights {cite}`grigsby2025`.
+# Let $F(W)$ be the outputs on many fixed inputs, as a function of the $P$ parameters, and $J$ its Jacobian.
+# The rank of $J$ is the *functional dimension* of the network at these weights {cite}`grigsby2025`.
 # The velocity of a smooth change of the weights that keeps the outputs lies in the kernel of $J$, so
 #
 # $$\text{dimension of the orbit} \le P - \operatorname{rank} J.$$ (eq-functional)
@@ -463,31 +535,97 @@ def freedom(net, x):
     return J.shape[1] - torch.linalg.matrix_rank(J, rtol=1e-10).item()
 
 
-many = torch.randn(20, 6, 8, generator=draw, dtype=torch.float64)
+many = normal(20, 6, 8)
 kernel = freedom(one_block, many)
-print(f"kernel {kernel}, group {block_space.dimension}")
+print(f"kernel {kernel}, group {space.dimension}")
 
 # %% [markdown]
-# The kernel has {glue:text}`kernel` dimensions and the group {glue:text}`block-dimension`.
-# The other {glue:text}`kernel-more` are shifts of biases; no matrix on the units gives them.
+# There is: {fact}`01c_any_network.block_shifts:.0f` dimensions.
+# They are shifts of biases, which no matrix on the units gives.
 # A bias of the keys adds one number to all scores of a query, and the softmax ignores it.
 # A bias of the values reaches every output unchanged, because the $a_{pr}$ sum to 1, so the next bias can take it up:
 
 # %%
 shifted = copy.deepcopy(one_block)
-key_shift, value_shift = torch.randn(2, 8, generator=draw).double()
+key_shift, value_shift = normal(2, 8)
 shifted.k.bias.data += key_shift
 shifted.v.bias.data += value_shift
 shifted.o.bias.data -= one_block.o.weight @ value_shift
-apart = relative_error(shifted(many), one_block(many))
-print(f"outputs differ by {apart:.0e}")
+difference = relative_error(shifted(many), one_block(many))
+print(f"outputs change by {difference:.0e}")
+
+# %% tags=["hide-input"]
+shifts = fold_biases(space, one_block, tokens).dimension
+assert kernel == space.dimension + shifts and shifts == 16
 
 # %% [markdown]
-# The kernel is as large as group and shifts together, so near these weights there is nothing else.
+# Group and shifts together fill the kernel.
+# *So near these weights there is nothing else*, if the rank is constant there:
+#
+# :::{prf:theorem} When the orbit is all, nearby
+# :label: thm-open
+# Let $F$ be smooth near $W$, and let its Jacobian have constant rank in a neighbourhood of $W$.
+# Let a Lie group act smoothly on the weights without changing $F$, and let the orbit of $W$ have the dimension
+# $P - \operatorname{rank}J$ of the kernel.
+# Then $W$ has a neighbourhood in which all weights with the outputs $F(W)$ lie on the orbit.
+# :::
+#
+# :::{prf:proof}
+# :class: dropdown
+#
+# By the constant rank theorem there is a neighbourhood $U$ of $W$ in which $M = \{W'\in U: F(W') = F(W)\}$ is a
+# submanifold of dimension $P - \operatorname{rank}J$.
+# The map $g \mapsto gW$ takes a neighbourhood $V$ of 1 in the group into $M$, because $F$ is constant on the orbit.
+# It has the same rank at all $g$, as $hgW = h(gW)$ and $h$ is a diffeomorphism of the weights.
+# This rank is the dimension of the orbit, which is that of $M$.
+# So the map is a submersion from $V$ to $M$, and submersions are open: its image contains a neighbourhood of $W$
+# in $M$.
+# :::
+#
+# The matrices of {prf:ref}`def-hidden` and the shifts form such a group, because a matrix takes one shift to another.
+# Its orbit has the dimension of the group: every space is written by a weight of full rank, which only the identity
+# leaves alone, and a shift moves a bias.
+# {ref}`rec-freedom` finds the same rank at neighbouring weights; constancy itself is not proved.
+#
 # `find_symmetries` looks for matrices only; `fold_biases` finds these shifts.
 # For ReLU networks the rank depends on the weights: a unit that is inactive on all inputs frees all weights that
 # enter it.
 # {cite:t}`grigsby2025` show that networks with the same function may have Jacobians of different rank.
+#
+# ## What can I do to my network?
+#
+# :::{list-table}
+# :header-rows: 1
+# :widths: auto
+#
+# * - you want to
+#   - use
+#   - beware
+# * - know what may move
+#   - `space = find_symmetries(net, x)`
+#   - Without a rule an axis is frozen: `space.stays()` names the operation.
+# * - know that the answer is right
+#   - `verify(space, net, space.sample(draw), x)`
+#   - In float32 rounding is 1e-6, not 1e-15: verify in float64.
+# * - move a whole network
+#   - `space.act(net, space.sample(draw))`
+#   - The optimiser's moments do not move with it.
+# * - move the units of one layer
+#   - `space.act(net, {"relu2": A})`
+#   - A matrix outside the group of that space raises a ValueError.
+# * - know what is missing
+#   - `freedom(net, x)` against `space.dimension`
+#   - Too few inputs make the kernel too large.
+# * - take out the shifts of biases
+#   - `fold_biases(space, net, x)`
+#   - They are not in `space.dimension`.
+# * - compare two networks up to symmetry
+#   - `match(space, one, two)`, in {doc}`01d_orbits`
+#   - Equal or dead units leave spaces `undetermined`.
+# * - store one network of each orbit
+#   - `canonicalise(space, net)`, in {doc}`01d_orbits`
+#   - It needs weights of 32 bits.
+# :::
 #
 # ## Adapt this
 #
@@ -522,12 +660,17 @@ mine, tokens = Mine().double().eval(), torch.randint(20, (4, 7))
 my_space = find_symmetries(mine, tokens)
 element = my_space.sample(draw)
 assert verify(my_space, mine, element, tokens).output < 1e-9
-my_space.to_frame()[["name", "group", "why"]]
+print(my_space.to_frame()[["name", "group", "why"]].to_string(index=False))
 
 # %% [markdown]
 # The last row names the operation without a rule.
 # Taking differences of positions commutes with every matrix on units, so here the library misses a symmetry.
 # {doc}`../api/models` lists the rules.
+
+# %% tags=["hide-input"]
+assert my_space.to_frame()["why"].iloc[-1].startswith("diff"), (
+    "another operation without a rule is needed"
+)
 
 # %% [markdown]
 # ## Exercises
@@ -586,8 +729,8 @@ print(f"ReLU: {of_tied(torch.relu)}, tanh: {of_tied(torch.tanh)}")
 # :label: ex-mean-of-stream
 # *With data.*
 # What is found is a group, not always all of it.
-# Find a change of the vision transformer above that the group found for it does not contain:
-# what does a layer norm do to the mean of the stream?
+# Find a change of torchvision's vision transformer that the group found for it does not contain:
+# what does a layer norm do to the mean of the residual stream?
 # Check it.
 # :::
 #
@@ -598,10 +741,15 @@ print(f"ReLU: {of_tied(torch.relu)}, tanh: {of_tied(torch.tanh)}")
 # The stream is read through layer norms alone, so every vector that is written to it (a column of a weight,
 # a bias, a position) may be changed by any multiple of $\mathbf 1$, for example to have mean 0.
 
-# %%
-vit = models.of_torchvision("a vision transformer")
-vit = models.randomised(vit, draw).to(device)
-inputs = torch.randn(2, 3, 32, 32, generator=draw).double().to(device)
+# %% tags=["hide-input"]
+from torchvision.models import VisionTransformer
+
+device = devices.pick(device)
+vit = VisionTransformer(32, 8, 2, 4, 32, 64, num_classes=10)
+vit = vit.double().eval().to(device)
+for p in vit.parameters():
+    p.data += 0.3 * torch.randn_like(p)  # its last layer starts with zeros
+inputs = normal(2, 3, 32, 32).to(device)
 spaces = find_symmetries(vit, inputs).spaces
 stream = next(space for space in spaces if space.why == ["layer_norm"])
 centred = copy.deepcopy(vit)
@@ -622,31 +770,4 @@ assert relative_error(centred(inputs), vit(inputs)) < 1e-9
 # What does the operation allow, and how large does the group become with a rule for it?
 # :::
 #
-# ## Summary
-#
-# - Every operation allows some moves of the axes that meet in it.
-#   The moves that all allow are symmetries, and one run of the network is enough to find them.
-# - What is not understood does not move, and `verify` tests the rest.
-# - The rank of a Jacobian says how much may be missing: in a small transformer the shifts of two biases.
-# - Inside a transformer: $O(n)$ on a stream that linear maps write and RMS norms read, unless the embedding is also
-#   the last layer; two $GL_d$ a head; with rotary positions only $(\mathbb C^*)^{d/2}$ between queries and keys.
-#
-# Two ways on: {doc}`01d_orbits` puts these groups to use;
-# {doc}`02_sanity_rotations` needs {doc}`01_intertwiner_groups` only.
 # {doc}`/generated/status` has the data, code and run of this page.
-
-# %% tags=["remove-cell"]
-run.write(verified=verified, cut=cut)
-here = {
-    "apart": 100 * changes[0],
-    "block-spaces": len(block_space.spaces),
-    "block-dimension": block_space.dimension,
-    "block-error": block_report.output,
-    "block-changed": 100 * block_report.spaces["changed"].median(),
-    "kernel": kernel,
-    "kernel-more": kernel - block_space.dimension,
-    "verify-outputs": verified["outputs"].max(),
-    "verify-values": verified["not_as_predicted"].max(),
-}
-tell(story.facts(), here)
-results.provenance(run.folder)

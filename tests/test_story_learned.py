@@ -15,7 +15,6 @@ from intertwine_book.figures.chapter_map import arrows, chapter_map, chapter_tre
 from intertwine_book.figures.dissimilarity import CKA, TRAINED, UNTRAINED
 from intertwine_book.record import on_record
 from intertwine_book.stories import (
-    any_network,
     dissimilarity,
     genni,
     learned,
@@ -128,18 +127,6 @@ def test_weight_decay_makes_small_the_neurons_that_never_fire():
 def test_in_32_bits_an_untrained_front_keeps_more_than_guessing_does():
     found = matching.facts()
     assert found["untrained-8-low"] > 2 * found["chance"]
-
-
-def test_the_printed_rule_of_shortcuts_fails_with_the_absolute_value_alone():
-    errors = learned.by_rule().groupby(["rule", "activation"])["error"].agg(["min", "max"])
-    assert errors.loc["printed", "abs"]["min"] > 0.1
-    rest = errors.drop(("printed", "abs")).drop("untied", level="rule")
-    assert len(rest) == 5 and (rest["max"] < 1e-14).all()
-
-
-def test_an_element_of_the_group_that_is_found_moves_hidden_values_by_two_to_three_times_their_size():
-    table = any_network.record("verified")
-    assert (table["outputs"] < 1e-14).all() and table["representations"].between(200, 310).all()
 
 
 def test_the_second_surface_is_there_only_above_the_loss_of_the_zero_function():

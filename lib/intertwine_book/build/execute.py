@@ -89,10 +89,6 @@ def check_world(chosen: Mapping[str, Any]) -> None:
             from intertwine_book.experiments.interpretability.networks import camvid
 
             camvid("test", limit=1, device="cpu")
-        if isinstance(networks := chosen.get("networks"), list):
-            from intertwine_book.experiments.any_network import models
-
-            models.check(networks)
     except (OSError, ValueError, ImportError) as error:
         raise BookError(str(error)) from error
     if chosen.get("memory_gb") or str(chosen.get("device", "cpu")) not in ("cpu", "auto"):

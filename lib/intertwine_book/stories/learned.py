@@ -12,7 +12,6 @@ from intertwine_book.figures.style import COLOURS, new_figure
 from intertwine_book.record import kept_folder, on_record
 from intertwine_book.results import interval
 from intertwine_book.stories import (
-    any_network,
     genni,
     interpretability,
     matching,
@@ -87,7 +86,7 @@ def by_rule() -> pd.DataFrame:
 
 def found(axis: Axes) -> None:
     """An element of the group that was found moves hidden values far and outputs not at all."""
-    table = any_network.record("verified")
+    table = on_record("01c_any_network", "verified")
     table["representations"] /= 100  # from percent
     names = {"resnet18": "ResNet-18", "mobilenet_v3_small": "MobileNetV3"}
     names["a vision transformer"] = "transformer"

@@ -1,1 +1,0 @@
-"""Chapter 1c: networks of others, and what moves together in them."""
