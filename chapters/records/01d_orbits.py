@@ -66,7 +66,8 @@ from intertwine.weightspace import (
 from intertwine_book import data, zoo
 from intertwine_book.claim import Told
 from intertwine_book.figures import style
-from intertwine_book.figures.curves import mean_curves, single_curves
+from intertwine_book.figures.curves import mean_curves
+from intertwine_book.figures.dots import dots
 from intertwine_book.figures.readable import readable
 from intertwine_book.models.patch_transformer import PatchTransformer
 from intertwine_book.record import Record
@@ -573,9 +574,9 @@ merged = of(merged, **CHAIN)
 merged["percent"] = 100 * merged["accuracy"]
 merged["statistics"] = merged["batch_norm"].replace({"interpolated": "averaged"})
 halfway = merged[merged["fraction"] == 0.5]
-single_curves(
+dots(
     halfway,
-    *("statistics", "percent", "way", "pair"),
+    *("statistics", "percent", "way"),
     colours=dict(zip(halfway["way"].unique(), (style.COLOURS[c] for c in ("ink", "blue", "sky")), strict=True)),
     xlabel="statistics of batch norm",
     ylabel="accuracy halfway, %",
@@ -589,7 +590,7 @@ single_curves(
 #   is high once the statistics are re-estimated.
 # ---
 # Halfway to a matched network lies a good one, once the statistics of batch norm are re-estimated.
-# Thin: four pairs of Myrtle CNNs of width 16 on handwritten digits; thick: their mean.
+# Small dots: four pairs of Myrtle CNNs of width 16 on handwritten digits; large: their means.
 # :::
 
 # %% tags=["hide-input"]
@@ -704,9 +705,9 @@ def noisy(dataset, width, epochs, network, noise, by):
 
 # %% tags=["hide-input"] figure="fig-rec-noise"
 noisy = of(noisy, **BLOCKS)
-single_curves(
+dots(
     noisy.assign(noise=noisy["noise"].map("{:g}".format)),
-    *("noise", "units", "by", "network"),
+    *("noise", "units", "by"),
     colours={"weights": style.COLOURS["blue"], "activations": style.COLOURS["sky"]},
     xlabel="noise, standard deviations (not to scale)",
     ylabel="units found, %",
@@ -721,7 +722,7 @@ single_curves(
 #   those of matching by activations fall towards the dotted line of chance.
 # ---
 # Matching by weights finds most units through much noise, and matching by activations does not.
-# Thin: five ResNet-20s of width 4; thick: their mean; dotted: chance.
+# Small dots: five ResNet-20s of width 4; large: their means; dotted: chance.
 # :::
 
 # %% tags=["hide-input"]
