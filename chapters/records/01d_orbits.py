@@ -40,7 +40,6 @@ device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
 
 # %% tags=["hide-input"]
 import copy
-import itertools
 import math
 from dataclasses import replace
 from functools import lru_cache
@@ -285,7 +284,11 @@ for part, better in {"error": "idxmin", "accuracy": "idxmax"}.items():
 headings = {"outlier": "first channel + ", "bits": "bits"} | {c: c for c in both}
 shown = both.reset_index().astype({"outlier": int, "bits": int})
 readable(
-    shown, headings, digits=1, bold=best.reset_index(drop=True), title="Errors and accuracies; the best is bold"
+    shown,
+    headings,
+    digits=1,
+    bold=best.reset_index(drop=True),
+    title="Errors and accuracies; the best is bold",
 )
 
 # %% tags=["hide-input"]
@@ -361,15 +364,15 @@ steps = largest.pivot_table("entry", ["outlier", "way"], "network")
 halved = np.log2(steps.loc[(OUTLIER, TRAINED)] / steps.loc[(OUTLIER, ROTATED)])
 told.say(bound_bits=math.log2(STREAM["width"]) / 2, step_bits=halved.mean())
 told.say(entry_before=steps.loc[(OUTLIER, TRAINED)].mean(), entry_after=steps.loc[(OUTLIER, ROTATED)].mean())
-check_all(
-    {
-        "The three ways compute one function, to 1e-10 of the largest output.": largest["change"] < 1e-10,
-        "With an outlier a rotation makes the largest entry smaller, in each network.": halved > 0,
-        "It saves fewer bits of the step than the bound allows, in each network.": halved
-        < math.log2(STREAM["width"]) / 2,
-        "The error saves fewer bits than the step.": np.mean(saved) < halved.mean(),
-    }
-)
+# fmt: off
+check_all({
+    "The three ways compute one function, to 1e-10 of the largest output.": largest["change"] < 1e-10,
+    "With an outlier a rotation makes the largest entry smaller, in each network.": halved > 0,
+    "It saves fewer bits of the step than the bound allows, in each network.":
+        halved < math.log2(STREAM["width"]) / 2,
+    "The error saves fewer bits than the step, on average.": np.mean(saved) < halved.mean(),
+})
+# fmt: on
 
 # %% [markdown]
 # *What would change it*: an orthogonal matrix that is trained for the step, as SpinQuant does {cite}`liu2025`, instead of
@@ -429,15 +432,15 @@ kept = sliced.pivot_table("accuracy", "kept", "way")
 each = sliced.pivot(index=["kept", "network"], columns="way", values="accuracy")
 told.say(slice_half_trained=kept.loc[16, TRAINED], slice_half_axes=kept.loc[16, AXES])
 told.say(slice_most_axes=kept.loc[24, AXES], slice_all=kept.loc[32, TRAINED])
-check_all(
-    {
-        "With 16 of 32 channels principal axes are right more often, in each network.": each.loc[16, AXES]
-        > each.loc[16, TRAINED],
-        "With 24 of 32 principal axes lose less than as trained, in each network.": each.loc[24, AXES]
-        > each.loc[24, TRAINED],
-        "With all channels both are right equally often.": each.loc[32, AXES] == each.loc[32, TRAINED],
-    }
-)
+# fmt: off
+check_all({
+    "With 16 of 32 channels principal axes are right more often, in each network.":
+        each.loc[16, AXES] > each.loc[16, TRAINED],
+    "With 24 of 32 principal axes are right more often, in each network.":
+        each.loc[24, AXES] > each.loc[24, TRAINED],
+    "With all channels both are right equally often.": each.loc[32, AXES] == each.loc[32, TRAINED],
+})
+# fmt: on
 
 # %% [markdown]
 # *What would change it*: SliceGPT has other axes in each block, and deletes the rows and columns of the weights;
@@ -493,9 +496,7 @@ def equalised(dataset, width, epochs, network, way, bits):
 
 # %% tags=["hide-input"] figure="fig-rec-equalising"
 equalised = of(equalised, **CHAIN)
-mean_curves(
-    equalised, *("bits", "error", "way"), ylabel="error of the logits, %", colours=COLOURS, log=True
-)
+mean_curves(equalised, *("bits", "error", "way"), ylabel="error of the logits, %", colours=COLOURS, log=True)
 
 # %% [markdown]
 # :::{figure} #fig-rec-equalising
@@ -521,22 +522,18 @@ readable(even_means.reset_index().astype({"bits": int}), headings, digits=1, tit
 # %% tags=["hide-input"]
 apart = {bits: each for bits, each in even.groupby("bits")}
 worse = {bits: int((each[EVEN] > each[TRAINED]).sum()) for bits, each in apart.items()}
-check_all(
-    {
-        "From 4 bits on a random scaling errs more than equalised, in each network.": (
-            even[SPREAD] > even[EVEN]
-        ).loc[4:],
-        "Equalised errs less than as trained, on average, at each number of bits.": even_means[EVEN]
-        < even_means[TRAINED],
-        "The intervals over four networks, equalised and as trained, overlap at each number of bits.": [
-            interval(each[TRAINED])[0] < interval(each[EVEN])[1] for each in apart.values()
-        ],
-        "For most numbers of bits one or two of four networks get worse.": sum(
-            0 < count < 3 for count in worse.values()
-        )
-        > len(worse) / 2,
-    }
-)
+# fmt: off
+check_all({
+    "From 4 bits on a random scaling errs more than equalised, in each network.":
+        (even[SPREAD] > even[EVEN]).loc[4:],
+    "Equalised errs less than as trained, on average, at each number of bits.":
+        even_means[EVEN] < even_means[TRAINED],
+    "The intervals over four networks, equalised and as trained, overlap at each number of bits.":
+        [interval(each[TRAINED])[0] < interval(each[EVEN])[1] for each in apart.values()],
+    "For most numbers of bits one or two of four networks get worse.":
+        sum(0 < count < 3 for count in worse.values()) > len(worse) / 2,
+})
+# fmt: on
 
 # %% [markdown]
 # *What would change it*: networks whose channels have unlike ranges, as the MobileNets of the paper; rounded
@@ -577,7 +574,9 @@ halfway = merged[merged["fraction"] == 0.5]
 dots(
     halfway,
     *("statistics", "percent", "way"),
-    colours=dict(zip(halfway["way"].unique(), (style.COLOURS[c] for c in ("ink", "blue", "sky")), strict=True)),
+    colours=dict(
+        zip(halfway["way"].unique(), (style.COLOURS[c] for c in ("ink", "blue", "sky")), strict=True)
+    ),
     xlabel="statistics of batch norm",
     ylabel="accuracy halfway, %",
 )
@@ -597,7 +596,9 @@ dots(
 half = halfway.pivot_table("percent", "way", "batch_norm")
 ends = merged[merged["fraction"] == 0.0].groupby("batch_norm")["percent"].mean()
 ACTS, OLD, NEW = "matched by activations", "interpolated", "re-estimated"
-told.say(merge_end=ends[NEW], half_trained_averaged=half.loc[TRAINED, OLD], half_trained=half.loc[TRAINED, NEW])
+told.say(
+    merge_end=ends[NEW], half_trained_averaged=half.loc[TRAINED, OLD], half_trained=half.loc[TRAINED, NEW]
+)
 told.say(half_matched_averaged=half.loc[ACTS, OLD], half_matched=half.loc[ACTS, NEW])
 told.say(half_by_weights=half.loc["matched by weights", NEW], pairs=merged["pair"].nunique())
 readable(
@@ -608,20 +609,16 @@ readable(
 )
 
 # %% tags=["hide-input"]
-check_all(
-    {
-        "Matched by activations, the mean halfway is right 20 points more often, with either statistics.": half.loc[
-            ACTS
-        ]
-        > half.loc[TRAINED] + 20,
-        "Matched by activations and re-estimated, the mean halfway is within 3 points of the ends.": half.loc[
-            ACTS, NEW
-        ]
-        > ends[NEW] - 3,
-        "Matched by activations with averaged statistics, it is 20 points below them.": half.loc[ACTS, OLD]
-        < ends[OLD] - 20,
-    }
-)
+# fmt: off
+check_all({
+    "Matched by activations, the mean halfway is right 20 points more often, with either statistics.":
+        half.loc[ACTS] > half.loc[TRAINED] + 20,
+    "Matched by activations and re-estimated, the mean halfway is within 3 points of the ends.":
+        half.loc[ACTS, NEW] > ends[NEW] - 3,
+    "Matched by activations with averaged statistics, it is 20 points below them.":
+        half.loc[ACTS, OLD] < ends[OLD] - 20,
+})
+# fmt: on
 
 # %% [markdown]
 # *What would change it*: harder data: on CIFAR-10 the average still loses accuracy ({ref}`sec-connected`); networks
@@ -658,19 +655,25 @@ def normal_forms(dataset, width, epochs, network):
 # %% tags=["hide-input"]
 normal_forms = of(normal_forms, **BLOCKS)
 shown = normal_forms.assign(normal=[f"{each:.0e}" for each in normal_forms["normal"]])
-headings = {"network": "network", "moved": "moved by", "normal": "normal forms apart by", "undetermined": "open"}
+headings = {
+    "network": "network",
+    "moved": "moved by",
+    "normal": "normal forms apart by",
+    "undetermined": "open",
+}
 readable(shown, headings, digits=1, title="Largest relative difference of a parameter")
 
 # %% tags=["hide-input"]
 told.say(gap_moved=normal_forms["moved"].min(), gap_normal=normal_forms["normal"].max())
 told.say(resnets=len(normal_forms), chance=(100 * normal_forms["spaces"] / normal_forms["units"]).iloc[0])
-check_all(
-    {
-        "A random element changes some parameter by more than its largest entry.": normal_forms["moved"] > 1,
-        "Normal forms of one orbit differ by less than 1e-9 of the largest entry.": normal_forms["normal"] < 1e-9,
-        "No space is left open.": normal_forms["undetermined"] == 0,
-    }
-)
+# fmt: off
+check_all({
+    "A random element changes some parameter by more than its largest entry.": normal_forms["moved"] > 1,
+    "Normal forms of one orbit differ by less than 1e-9 of the largest entry.":
+        normal_forms["normal"] < 1e-9,
+    "No space is left open.": normal_forms["undetermined"] == 0,
+})
+# fmt: on
 
 # %% [markdown]
 # *What would change it*: equal units, or units of zeros, which no rule can sort; float32, in which wide layers tie by
@@ -737,18 +740,17 @@ readable(
 )
 
 # %% tags=["hide-input"]
-check_all(
-    {
-        "Without noise both ways find every unit of each network.": by_one.loc[0.0] == 100,
-        "Matching by weights finds nine units of ten, on average, at each size of noise.": units["weights"] > 90,
-        "At one standard deviation activations find fewer than 60 % of the units, on average.": units.loc[
-            1.0, "activations"
-        ]
-        < 60,
-        "At one and at three standard deviations weights find more, in each network.": by_one.loc[1.0:, "weights"]
-        > by_one.loc[1.0:, "activations"],
-    }
-)
+# fmt: off
+check_all({
+    "Without noise both ways find every unit of each network.": by_one.loc[0.0] == 100,
+    "Matching by weights finds nine units of ten, on average, at each size of noise.":
+        units["weights"] > 90,
+    "At one standard deviation activations find fewer than 60 % of the units, on average.":
+        units.loc[1.0, "activations"] < 60,
+    "At one and at three standard deviations weights find more, in each network.":
+        by_one.loc[1.0:, "weights"] > by_one.loc[1.0:, "activations"],
+})
+# fmt: on
 
 # %% [markdown]
 # *What would change it*: noise that training or rounding makes, which is not independent from weight to weight;
@@ -870,7 +872,12 @@ readable(
 own_rate = losses.xs(100, level="step").groupby("network").min()  # each network has its own best rate
 leads = own_rate[["r = 2", "r = 4"]].rsub(own_rate["plain"], axis=0)
 rows = [
-    {"start": start, "mean": leads[start].mean(), "low": interval(leads[start])[0], "high": interval(leads[start])[1]}
+    {
+        "start": start,
+        "mean": leads[start].mean(),
+        "low": interval(leads[start])[0],
+        "high": interval(leads[start])[1],
+    }
     for start in leads
 ]
 readable(
@@ -912,7 +919,7 @@ check_all({
     "At rate 3, the best of both, the move with r = 4 is behind after 5 steps in 19 of 20 networks.":
         every(counts.loc[3.0, 5] == 1, best["plain"] == best["r = 4"] == 3.0),
     "If each network may choose its best rate, the lead of r = 4 is not established, that of r = 2 is.":
-        every(low_four < 0 < high_four, high_four < 0.05, 0 < low_two, high_two < 0.05),
+        every(low_four < 0 < high_four, high_four < 0.05, low_two > 0, high_two < 0.05),
 })
 # fmt: on
 
@@ -998,7 +1005,9 @@ rows = [
         f"{facts['half_trained']:.0f} · {facts['half_matched']:.0f}",
         f"{facts['pairs']} pairs, batch norm re-estimated",
     ),
-    summary("Normal forms of one orbit differ by", f"{facts['gap_normal']:.0e}", f"{facts['resnets']} ResNet-20s"),
+    summary(
+        "Normal forms of one orbit differ by", f"{facts['gap_normal']:.0e}", f"{facts['resnets']} ResNet-20s"
+    ),
     summary(
         "Units that matching by weights · activations finds through noise of one standard deviation, %:",
         f"{units.loc[1.0, 'weights']:.0f} · {facts['noise_activations']:.0f}",
