@@ -337,10 +337,10 @@ def normal_form(W, v):
     return W[order], v[order]
 
 
-given = torch.tensor([[0.0, 2.0], [3.0, -4.0]]), torch.tensor([1.0, 2.0])
-copied = torch.tensor([[-1.5, 2.0], [0.0, 8.0]]), torch.tensor([4.0, 0.25])
+given = torch.tensor([[0, 2], [3, -4]]), torch.tensor([1, 2])
+copied = torch.tensor([[-1.5, 2], [0, 8]]), torch.tensor([4, 0.25])
 for network in (given, copied):
-    W, v = normal_form(*network)
+    W, v = normal_form(*(each.double() for each in network))
     print(W.tolist(), v.tolist())
 
 
@@ -421,7 +421,7 @@ there = space.act(fresh, {"2": a.diag()})
 there.zero_grad()
 loss(there).backward()
 size = lambda network: sum(p.grad.square().sum() for p in network.parameters())
-print(f"the loss changes by {abs(loss(there) - loss(fresh)):.0e}")
+print(f"loss {loss(fresh):.4f}, moved {loss(there):.4f}")
 print(f"the squared gradient grows {size(there) / size(fresh):.1f}-fold")
 
 # %% tags=["hide-input"]
