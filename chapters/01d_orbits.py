@@ -371,8 +371,8 @@ assert all(torch.allclose(*pair) for pair in zip(*forms, strict=True))
 # largest entry ({ref}`rec-normal-forms`).
 #
 # A copy that was rounded or trained further lies near the orbit, not on it.
-# Then ask `match` for the element, by weights: it finds nearly every unit through noise as large as the weights
-# themselves, where matching by activations fails ({ref}`rec-noise`).
+# Then ask `match` for the element, by weights: in small ResNets it finds every unit, even through noise larger than the
+# weights themselves, where matching by activations fails ({ref}`rec-noise`).
 #
 # (sec-teleport)=
 # ## A point with a larger gradient
