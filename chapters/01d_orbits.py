@@ -17,71 +17,111 @@
 # :class: tip
 # **You need** {doc}`01c_any_network`: hidden spaces, their groups, and how they move weights.
 #
-# **You will learn** to choose among the weights that compute one function: those that survive rounding to few bits,
-# those that can be averaged with another network, and a normal form that tells whether two networks lie on one orbit.
+# **You will learn** to choose among the weights that compute one function: those that survive rounding, those that can
+# be averaged with another network, those that train fastest, and a normal form.
 #
-# **This run.**
-# {{ this_run }}.
+# **This run.** {{ this_run }}. **The evidence** of every recorded number: {doc}`records/01d_orbits`.
 # :::
 #
 # ## The question
 #
-# You want to store a network in few bits, to merge it with another one,
-# or to know whether somebody else's network is a copy of yours.
-# The answers depend on the weights, and all weights of an orbit compute one function.
+# You want to store a network in few bits, to merge it with another one, or to know whether somebody else's network
+# is a copy of yours.
+# All weights of an orbit compute one function, but they are not equally good for this.
 # *Which point of the orbit should you take?*
-# {numref}`fig-rounding` shows one answer.
-# Each transformer is stored in few bits in three ways.
-# Before rounding all three compute one function; they differ by an orthogonal matrix on the *residual stream*,
-# the space in which the layers exchange values.
+#
+# **It depends on the use: to round, take a point where no channel stands out; to average, the point nearest to the
+# other network; to compare, a normal form.**
+# {numref}`fig-bits` shows the first.
 
 # %% tags=["hide-input"]
-import math
+import copy
 from dataclasses import replace
-from functools import cache
 
-import pandas as pd
 import torch
+from torch import nn
 
-from intertwine import devices, weightspace
+from intertwine import devices
 from intertwine.features import record
+from intertwine.stitching import between
 from intertwine.training import evaluate
-from intertwine.weightspace import find_symmetries, match, relative_error
-from intertwine_book import data, results, zoo
-from intertwine_book.experiments.orbits import models, places, rounding
-from intertwine_book.figures.curves import mean_curves
-from intertwine_book.figures.style import use_style
-from intertwine_book.live.bits import bit_slider
-from intertwine_book.stories import orbits as story
-from intertwine_book.stories import tell
+from intertwine.weightspace import (
+    canonicalise,
+    find_symmetries,
+    match,
+    relative_error,
+)
+from intertwine_book import data, zoo
+from intertwine_book.figures.curves import single_curves
+from intertwine_book.figures.style import COLOURS, GROUP_COLOURS, use_style
+from intertwine_book.live.bits import bit_slider, hadamard, stored
+from intertwine_book.models.patch_transformer import PatchTransformer
+from intertwine_book.record import on_record
+from intertwine_book.tidy import of
 
 use_style()
 
 # %% tags=["parameters"]
-from typing import Literal
-
-dataset: Literal["digits"] = "digits"  # images of 8 × 8 pixels
 device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
 seed: int = 0  # of initialisation, data order and group elements
 outlier: float = 10.0  # one channel of a residual stream starts with it
-short_epochs: int = 6  # of training transformers and convolutional networks
-transformers: int = 1  # trained with and without an outlier
-pairs: int = 1  # of convolutional networks
-bits: list[int] = [4, 8]  # that weights and values are rounded to
-width: int = 4  # channels of a residual network's first stage
-epochs: int = 4  # of its training
+epochs: int = 6  # of training each network
 
-# %% tags=["remove-input"] figure="fig-rounding"
-story.rounding()
+# %% tags=["hide-input"] figure="fig-bits"
+device = devices.pick(device)
+digits, test = (data.load("digits", part, device=device) for part in ("train", "test"))
+images, draw = test.images.double(), torch.Generator().manual_seed(seed)
+recipe = replace(zoo.RECIPES["digits"], epochs=epochs)
+careful = replace(recipe, lr=1e-2, dtype="float32")
+
+
+def transformer(size):
+    """A trained transformer; the first channel of its stream starts with `size`."""
+    spec = zoo.Spec(PatchTransformer, digits, careful, {"outlier": size})
+    return zoo.get(spec, [seed], device="cpu")[0].network.double().eval().to(device)
+
+
+def tokens_of(network):
+    """The tokens of all test images after the first RMS norm: a token a row."""
+    with torch.no_grad(), record(network, ["block1.norm1"]) as values:
+        network(images)
+    return values["block1.norm1"].flatten(0, 1)
+
+
+net = transformer(outlier)
+y = tokens_of(net)
+signs = 2 * torch.randint(2, (32,), generator=draw) - 1
+recorded = on_record("01d_orbits", "rotated").replace(
+    {"outlier": {10.0: "with an outlier", 0.0: "without one"}}
+)
+means = recorded.pivot_table("accuracy", ["outlier", "bits"], "way")
+known = {
+    kind: dict.fromkeys(rows.droplevel(0).index)
+    for kind, rows in means.groupby("outlier")
+}
+for (kind, bits), row in means.iterrows():
+    known[kind][bits] = row["as trained"], row["rotated"]
+first = {"with an outlier": y[:12], "without one": tokens_of(transformer(0.0))[:12]}
+bit_slider(first, signs, known)
 
 # %% [markdown]
-# At 3 bits a random orthogonal matrix raises the mean accuracy of networks with an outlier
-# from {glue:text}`right-before:.0f` to {glue:text}`right-after:.0f` %;
-# with 8 bits both have {glue:text}`right-exact:.0f` %.
-# We constructed the outlier.
-# For small transformers that we trained without it the mean error rises by {glue:text}`none-low:.0f`
-# to {glue:text}`none-high:.0f` % from 4 bits on,
-# which five networks do not establish.
+# :::{figure} #fig-bits
+# ---
+# alt: >-
+#   Two panels of 32 bars.
+#   As trained one bar stands far above the others; rotated all are alike.
+#   A slider sets the number of bits, another the token; buttons choose the network with or without an outlier.
+# ---
+# One channel holds an outlier, and a rotation spreads it over all channels: with few bits most channels of the trained
+# token are stored as 0, and few of the rotated one.
+# Bars: the 32 channels of one token (grey: stored as 0); orange marks: the stored value.
+# Tokens: networks of this page; accuracies: recorded, mean over five networks.
+# :::
+
+# %% [markdown]
+# Take away bits: the outlier sets the step between stored values, and ever more of the other channels become 0.
+# After the rotation no channel stands out.
+# Then choose the network without an outlier: *is a rotation worth anything there?*
 #
 # (sec-rounding)=
 # ## An outlier costs bits
@@ -98,49 +138,37 @@ story.rounding()
 #
 # :::{prf:proposition} An outlier costs bits
 # :label: prop-rounding
-# In {eq}`eq-round` $\lVert\operatorname{round}_b(y) - y\rVert_2 \le \frac{\sqrt n}2 s$.
-# An orthogonal matrix keeps $\lVert y\rVert_2$,
-# while $\lVert y\rVert_\infty$ may lie anywhere from $\lVert y\rVert_2/\sqrt n$ to $\lVert y\rVert_2$.
-# So among the images of one $y$ under orthogonal matrices the bound varies by a factor of up to $\sqrt n$.
+# Let $y\in\mathbb R^n$ be nonzero, with the step $s$ of {eq}`eq-round`.
+#
+# (i) *Bound.* $\lVert\operatorname{round}_b(y) - y\rVert_2 \le \frac{\sqrt n}2 s$.
+#
+# (ii) *Range.* For orthogonal $Q$, $\lVert Qy\rVert_\infty$ takes all values from $\lVert y\rVert_2/\sqrt n$ to
+# $\lVert y\rVert_2$, and no others.
+# So among the images of one $y$ the bound varies by a factor of up to $\sqrt n$.
 # Halving the step costs about one bit, so this is about $\tfrac12\log_2 n$ bits.
-# Let $H$ be orthogonal with entries $\pm1/\sqrt n$, and $D$ diagonal with random signs.
+#
+# (iii) *Random signs.* Let $H$ be orthogonal with entries $\pm1/\sqrt n$, and $D$ diagonal with random signs.
 # Then $\lVert HDy\rVert_\infty \le \lVert y\rVert_2\sqrt{2\ln(4n)/n}$ with probability at least ½.
 # :::
 #
 # :::{prf:proof}
-# Each entry errs by at most $s/2$.
-# An entry of $HDy$ is a sum of independent terms $\pm y_j/\sqrt n$.
+# (i) Each entry errs by at most $s/2$.
+#
+# (ii) Every vector has $\lVert y\rVert_2/\sqrt n \le \lVert y\rVert_\infty \le \lVert y\rVert_2$.
+# Orthogonal matrices carry $y$ to every vector of its length.
+# A vector with equal entries attains the lower end, one with a single entry the upper end.
+# For $n\ge2$ a path on the sphere joins them, on which the largest entry is continuous.
+#
+# (iii) An entry of $HDy$ is a sum of independent terms $\pm y_j/\sqrt n$.
 # By Hoeffding's inequality it exceeds $t$ in size with probability at most $2e^{-nt^2/(2\lVert y\rVert_2^2)}$,
 # which is $1/(2n)$ at the stated bound; there are $n$ entries.
 # :::
 #
-# The streams of large language models have such outliers: a few channels far above the others.
+# The residual streams of large language models have such outliers: a few channels far above the others.
 # QuaRot rotates them away by $HD$ and then rounds weights and values to 4 bits {cite}`ashkboos2024quarot`.
-# SliceGPT rotates to principal axes and deletes the last ones {cite}`ashkboos2024slicegpt`.
-# We rotate and round small transformers that read handwritten digits as 16 patches.
-# Before training, one channel of their stream is set to 10.
-# Each row of the weights has its own step $s$, and so has each token that a linear map reads.
-# Biases, positions and the products of queries with keys are not rounded.
-
-# %%
-device = devices.pick(device)
-parts = ("train", "test")
-train, test = (data.load(dataset, part, device=device) for part in parts)
-run = results.run(globals(), "01d_orbits", data=train)
-draw = torch.Generator().manual_seed(seed)
-images, labels = test.images.double(), test.labels
-short = replace(zoo.RECIPES["digits"], epochs=short_epochs)
-
-
-# %%
-@cache
-def transformer(size, k):
-    """The k-th trained transformer; one channel starts with this value."""
-    return models.transformer(size, train, short, seed + k).to(device)
-
-
-net = transformer(outlier, 0)
-space = find_symmetries(net, images[:1])
+# SpinQuant trains the orthogonal matrix {cite}`liu2025`.
+# We rotate the stream of a small transformer that reads handwritten digits as patches, and whose first channel was set
+# to a large value before training:
 
 
 # %%
@@ -152,147 +180,287 @@ def rounded(x, bits):
 H = torch.ones(1, 1).double()
 while len(H) < 32:
     H = torch.cat([torch.cat([H, H], 1), torch.cat([H, -H], 1)]) / 2**0.5
-signs = 2 * torch.randint(2, (32,), generator=draw) - 1
-Q = (H * signs).to(images)
+Q = (H * signs).to(images)  # HD
 
-turned = space.act(net, {"block1.norm1": Q})
-with torch.no_grad(), record(net, rounding.NORMS) as values:
-    net(images)
-y = torch.cat([values[name].flatten(0, 1) for name in rounding.NORMS])
-largest = [x.abs().amax(-1).mean().item() for x in (y, y @ Q.T)]
+turned = find_symmetries(net, images[:1]).act(net, {"block1.norm1": Q})
+largest = [tokens_of(each).abs().amax(-1).mean() for each in (net, turned)]
 print(f"outputs differ by {relative_error(turned(images), net(images)):.0e}")
 print(f"largest entry {largest[0]:.1f}, rotated {largest[1]:.1f}")
-assert torch.equal(rounded(y, 4), rounding.rounded(y, 4, -1))
 
-# %% tags=["hide-input"] figure="fig-bits"
-plain, first = transformer(0.0, 0), rounding.NORMS[:1]
-with torch.no_grad(), record(plain, first) as values:
-    plain(images[:1])
-tokens = {"with an outlier": y[:12], "without one": values[first[0]][0, :12]}
-bit_slider(tokens, signs, story.right())
-
-
-# %%
-known = ["outlier", "short_epochs", "bits"]
-
-
-@run.table(trial=range(transformers), uses=known)
-def rotated(trial):
-    pair = [transformer(size, trial) for size in (outlier, 0.0)]
-    turn = weightspace.hadamard(32, run.generator(trial)).to(images)
-    return rounding.rotated(pair, turn, train, test, bits)
-
+# %% tags=["hide-input"]
+step = y.abs().amax(-1, keepdim=True) / 7
+assert torch.allclose(rounded(y, 4), stored(y, 4) * step)
+assert torch.allclose((y @ Q.T).cpu(), hadamard(y.cpu(), signs.double()))
+assert torch.allclose(tokens_of(turned), y @ Q.T)
 
 # %% [markdown]
-# {numref}`fig-bits` shows one token of the stream, {numref}`fig-rounding` what rounding does to the whole network.
-# Take away bits: the outlier sets the step, and ever more of the other channels are stored as 0.
-# After the rotation no channel stands out.
-# Then choose the network without an outlier: *is a rotation worth anything there?*
-# With 4 bits {glue:text}`right-four-before:.0f` % of the digits are right as trained
-# and {glue:text}`right-four-after:.0f` % rotated, both on average over the five recorded networks.
-# One matrix multiplied into the weights does this, without any training.
+# One matrix, multiplied into the weights, moves the outlier away; nothing is trained.
+# What is it worth?
+
+# %% tags=["hide-input"] figure="fig-rounding"
+shown = of(recorded, outlier="with an outlier", way=["as trained", "rotated"])
+colours = {"as trained": COLOURS["ink"], "rotated": GROUP_COLOURS["orthogonal"]}
+single_curves(
+    shown,
+    *("bits", "accuracy", "way", "network"),
+    colours=colours,
+    level=known["with an outlier"][3][1],
+    xlabel="bits of weights and values",
+    ylabel="accuracy, %",
+)
+
+# %% [markdown]
+# :::{figure} #fig-rounding
+# ---
+# alt: >-
+#   Accuracy in percent against 3 to 8 bits for networks with an outlier: the curve of rotated networks begins at 86,
+#   that of networks as trained at 49, reaches 86 just before 4 bits, and both meet from 5 bits on.
+# ---
+# If one channel is an outlier, rotating the stream saves most of a bit: networks as trained reach the dotted line,
+# where the rotated ones begin, only with nearly one bit more.
+# Thin: five transformers with a constructed outlier; thick: their mean.
+# :::
+
+# %% [markdown]
+# By the error of the outputs a rotation saves {fact}`01d_orbits.won_bits:.1f` bits on average.
+# **If no channel is an outlier, it saves nothing** from 4 bits on ({ref}`rec-rounding`).
+# And with enough bits every point of the orbit is good enough.
 #
-# **Why not more?**
-# The bound of {prf:ref}`prop-rounding` allows {glue:text}`bound-bits:.1f` bits for 32 channels,
-# if one channel holds everything.
-# In the network of this page the largest entry of a token falls from {glue:text}`largest-before:.1f`
-# to {glue:text}`largest-after:.1f` on average, so the step falls by {glue:text}`step-bits:.1f` bits.
-# The inputs of the last linear maps of attention and perceptron are rounded, too,
-# and a rotation of the stream does not spread them.
+# Why not more?
+# The bound allows {fact}`01d_orbits.bound_bits:.1f` bits for 32 channels, if one channel holds everything.
+# Other values are rounded as well, inside attention and perceptrons, and a rotation of the stream does not spread them.
 # We did not measure how much each costs.
 #
+# (sec-averaging)=
 # ## Averaging two networks
 #
-# *The average of two trained networks is bad.
-# If one is matched to the other first, and batch norm is re-estimated, the average is good on digits.*
-# `match` looks for an element of the whole group that brings the second network near to the first.
-# It assigns units by weights or activations, space by space, as git re-basin does {cite}`ainsworth2023`.
-# It also finds scalings, and works for every network that can be traced.
-# `places.halfway` then averages the weights:
+# *To merge two trained networks, one averages their weights, and the average is bad.
+# Match one to the other first, and the average is good, at least on digits.*
+# Neuron 3 of one network need not do what neuron 3 of the other does.
+# Git re-basin looks for the permutation $\pi$ of hidden units that makes them most alike {cite}`ainsworth2023`.
+# With the activations $h$ of unit $i$ in network 1 and of unit $\pi(i)$ in network 2,
+#
+# $$\max_\pi \sum_i \operatorname{corr}\bigl(h^{(1)}_i, h^{(2)}_{\pi(i)}\bigr).$$ (eq-assign-units)
+#
+# This is a linear assignment, which is solved exactly.
+# For a perceptron with one hidden layer of 16 units, all of it is a few lines:
+
+# %% tags=["hide-input"]
+from scipy.optimize import linear_sum_assignment
+from torch.nn.functional import cross_entropy, normalize
+
+
+def perceptron(hidden=16):
+    return nn.Sequential(
+        nn.Flatten(), nn.Linear(64, hidden), nn.ReLU(), nn.Linear(hidden, 10)
+    )
+
+
+spec = zoo.Spec(perceptron, digits, recipe)
+both = zoo.get(spec, [seed, seed + 1], device=device)
+one, two = (each.network.double().eval() for each in both)
+seen = digits.images[:300].double()
+right = lambda network: 100 * evaluate(network, images, test.labels)
+halfway = lambda other: right(between(one, other, 0.5))
+
 
 # %%
-small = {"width": 16, "in_channels": 1}
-convolutional = zoo.Spec("myrtle", train, short, small)
-seeds = range(seed, seed + 2 * pairs)
-found = zoo.get(convolutional, seeds, device=device)
-trained = [each.network.eval() for each in found]
-couples = [trained[2 * k : 2 * k + 2] for k in range(pairs)]
-both = [{"trial": k, "couple": two} for k, two in enumerate(couples)]
+@torch.no_grad()
+def units(network):
+    """A column of length 1 for each hidden unit, before and after ReLU."""
+    z = network[:2](seen)
+    return torch.cat([normalize(h - h.mean(0), dim=0) for h in (z, z.relu())])
 
 
-@run.table(cases=both, uses=["short_epochs"])
-def merged(trial, couple):
-    one, two = couple
-    space = find_symmetries(one, test.images[:1])
-    near = match(space, one, two, inputs=train.images[:300]).model
-    others = {"as trained": two, "matched": near}
-    return places.halfway(one, others, train, test)
+alike = units(one).T @ units(two)  # the correlations, of both added
+_, order = linear_sum_assignment(alike.cpu(), maximize=True)
+near = copy.deepcopy(two)
+near[1].weight.data = two[1].weight.data[order]
+near[1].bias.data = two[1].bias.data[order]
+near[3].weight.data = two[3].weight.data[:, order]
+print(f"halfway {halfway(two):.0f} % are right, matched {halfway(near):.0f} %")
 
+# %% tags=["hide-input"]
+theirs = match(find_symmetries(one, seen[:1]), one, two, inputs=seen)
+assert (theirs.element["2"].order.flatten().numpy() == order).all()
+assert relative_error(near(images), two(images)) < 1e-12
 
 # %% [markdown]
-# | accuracy halfway, % | statistics of batch norm averaged | re-estimated |
-# |---|---|---|
-# | as trained | {glue:text}`half-trained-interpolated:.0f` | {glue:text}`half-trained-estimated:.0f` |
-# | matched by activations | {glue:text}`half-matched-interpolated:.0f` | {glue:text}`half-matched-estimated:.0f` |
+# `match` does the same for any network that can be traced, space by space, and finds scalings as well: for ReLU
+# the group is that of *permutations with positive scalings*.
+# Deeper networks need one step more.
+# The average of two networks has weaker activations than either, so the statistics of batch norm must be estimated
+# again {cite}`jordan2023`:
 #
-# Recorded means over four pairs of Myrtle CNNs of width 16 on handwritten digits;
-# each network alone has {glue:text}`merge-end:.1f` %.
+# | accuracy halfway, % | statistics averaged | re-estimated |
+# |---|---|---|
+# | as trained | {fact}`01d_orbits.half_trained_averaged:.0f` | {fact}`01d_orbits.half_trained:.0f` |
+# | matched by activations | {fact}`01d_orbits.half_matched_averaged:.0f` | {fact}`01d_orbits.half_matched:.0f` |
+#
+# These are means over four pairs of small convolutional networks on digits, of which nearly every digit is right at the
+# ends ({ref}`rec-merging`).
 # On CIFAR-10 the average still loses accuracy: {numref}`fig-connectivity` in {doc}`03_stitching` has the whole line.
 #
 # (sec-normal-form)=
 # ## Do two networks lie on one orbit?
 #
-# *`canonicalise` gives all networks of an orbit the same normal form, except for special weights, such as those
-# of two equal units.*
-# Scalings give the incoming weights of each unit length 1, unless something else fixes their scale.
-# Signs make a weighted sum of them positive, and these sums sort the units.
-# {py:obj}`canonicalise <intertwine.weightspace.canonicalise>` says what is done for other groups.
-# We move a trained ResNet-20 by a random element.
-# The move changes a parameter by up to {glue:text}`gap-raw:.1f` times its largest entry.
-# Between the two normal forms a parameter differs by at most {glue:text}`gap-normal:.0e` times its largest entry.
-
-
-# %%
-shape = {"width": width, "in_channels": 1, "option": "B"}
-recipe = replace(zoo.RECIPES["digits"], epochs=epochs)
-spec = zoo.Spec("resnet20", train, recipe, shape)
-network = zoo.get(spec, [seed], device=device)[0].network.double().eval()
-res_space = find_symmetries(network, images[:1])
-element = res_space.sample(draw)
-
-both = network, res_space.act(network, element)
-normal = [weightspace.canonicalise(res_space, each).model for each in both]
-gaps = [places.apart(*both), places.apart(*normal)]
-print(f"networks differ by {gaps[0]:.1f}, normal forms by {gaps[1]:.0e}")
-
-# %% [markdown]
-# A copy that was rounded or trained further lies near the orbit, not on it.
-# How far may its weights be?
-# We add noise to every parameter, in units of the standard deviation of its entries, move the network,
-# and ask `match` for the known element ({numref}`fig-noise`).
-# Up to 0.3 standard deviations both ways find every unit of this network.
-# Beyond, activations soon fail, and weights find {glue:text}`noise-found:.0f` % at three.
-# Between networks that were trained apart activations do at least as well ({ref}`sec-connected`).
-
-# %%
-noise = places.through_noise(res_space, network, element, images[:100], draw)
-
-# %% tags=["remove-input"] figure="fig-noise"
-story.noise()
-
-# %% [markdown]
-# ## Run it yourself
+# *Choose one point of each orbit by a rule.
+# Then two networks lie on one orbit if their chosen points are equal.*
+# Take $f(x) = \sum_i v_i\lvert w_i^\top x\rvert$, whose group is that of *permutations with nonzero scalings*: row $w_i$
+# may be multiplied by $a_i \ne 0$ while $v_i$ is divided by $\lvert a_i\rvert$.
+# Let $w_1 = (0, 2)$, $v_1 = 1$ and $w_2 = (3, -4)$, $v_2 = 2$.
 #
-# The figures on rounding, merging and noise are recorded.
-# This page has computed the same tables at its own parameters, for example the errors of the logits, in percent.
-# One network that was trained so briefly need not show the differences of the recorded ones:
+# 1. **Scale.** Divide each row by its length: $(0, 1)$ with $v = 2$, and $(0.6, -0.8)$ with $v = 10$.
+# 2. **Sign.** Make the sum of each row positive: $(0, 1)$ stays, and $(0.6, -0.8)$ becomes $(-0.6, 0.8)$.
+# 3. **Sort** rows by their sums, here 1 and 0.2: $(-0.6, 0.8)$ with $v = 10$ comes first.
+#
+# :::{prf:proposition} Equal normal forms
+# :label: prop-normal-form
+# Let no row be 0, no sum of a row be 0, and no two sums of normalised rows be equal.
+# Then two such networks lie on one orbit if and only if their normal forms are equal.
+# :::
+#
+# :::{prf:proof}
+# Each step is an element of the group, so a network and its form lie on one orbit: equal forms, one orbit.
+# Conversely let $w'_{\pi(i)} = a_iw_i$ and $v'_{\pi(i)} = v_i/\lvert a_i\rvert$.
+# Step 1 gives $\pm w_i/\lVert w_i\rVert$ and $v_i\lVert w_i\rVert$ for both, step 2 the same sign, and step 3 the same
+# order, as the sums are distinct.
+# :::
+
 
 # %%
-own = rotated.assign(error=rotated["error"].round(1))
-print(own.pivot_table("error", ["outlier", "bits"], "way").to_string())
+def normal_form(W, v):
+    length = W.norm(dim=1)
+    W, v = W / length[:, None], v * length  # 1 scale
+    W = W * W.sum(1).sign()[:, None]  # 2 sign: |-z| = |z|
+    order = W.sum(1).argsort()  # 3 sort
+    return W[order], v[order]
+
+
+given = torch.tensor([[0, 2], [3, -4]]), torch.tensor([1, 2])
+copied = torch.tensor([[-1.5, 2], [0, 8]]), torch.tensor([4, 0.25])
+for network in (given, copied):
+    W, v = normal_form(*(each.double() for each in network))
+    print(W.tolist(), v.tolist())
+
+
+# %% tags=["hide-input"]
+class Absolute(nn.Module):
+    def forward(self, x):
+        return x.abs()
+
+
+forms = []
+for W, v in (given, copied):
+    layers = nn.Linear(2, 2, bias=False), Absolute(), nn.Linear(2, 1, bias=False)
+    small = nn.Sequential(*layers).double().eval()
+    small[0].weight.data, small[2].weight.data = W.double(), v.double()[None]
+    form = canonicalise(find_symmetries(small, torch.zeros(1, 2).double()), small).model
+    forms.append((form[0].weight.data, form[2].weight.data[0]))
+    again = normal_form(*forms[-1])
+    ours = normal_form(W.double(), v.double())
+    assert all(torch.allclose(*pair) for pair in zip(again, ours, strict=True))
+assert all(torch.allclose(*pair) for pair in zip(*forms, strict=True))
 
 # %% [markdown]
-# Another run is one command: `.venv/bin/intertwine run 01d_orbits -p transformers 5 -p short_epochs 15`.
+# The second network was the first, swapped and scaled.
+# `canonicalise` goes through all hidden spaces of a network in this way, where the group of each allows it: ReLU has no
+# step 2, tanh has no step 1.
+# It weighs the entries of a sum by fixed random numbers, so that sums rarely tie, and names the spaces where they do.
+# The normal forms of a ResNet-20, before and after a random element, agree to {fact}`01d_orbits.gap_normal:.0e` of the
+# largest entry ({ref}`rec-normal-forms`).
+#
+# A copy that was rounded or trained further lies near the orbit, not on it.
+# Then ask `match` for the element, by weights: in small ResNets it finds every unit, even through noise larger than the
+# weights themselves, where matching by activations fails ({ref}`rec-noise`).
+#
+# (sec-teleport)=
+# ## A point with a larger gradient
+#
+# *A larger gradient makes the first steps faster.
+# Little of the lead is left after a hundred steps, and at a large learning rate the move harms* ({ref}`rec-teleport`).
+# The idea is called *teleportation* {cite}`zhao2022,zhao2024`.
+# {cite:t}`lebeurrier2026` choose the scalings of a ReLU network before training by another criterion.
+#
+# Scale what enters neuron $i$ by $a_i$, and let the loss $L$, where it is differentiable, have the gradients
+# $G_i^{\mathrm{in}}$ by its incoming weights with bias, and $G_i^{\mathrm{out}}$ by its outgoing weights.
+# Then {eq}`eq-gradient` gives
+#
+# $$
+# \begin{aligned}
+# &\lVert\nabla L\rVert^2 = \text{const} +{}\\
+# &\quad\sum_i \bigl(\lVert G_i^{\mathrm{in}}\rVert^2/a_i^2 + a_i^2\,\lVert G_i^{\mathrm{out}}\rVert^2\bigr).
+# \end{aligned}
+# $$ (eq-teleport)
+#
+# :::{prf:proposition} The largest gradient within a bound
+# :label: prop-teleport
+# Let $r > 1$ and $1/r \le a_i \le r$.
+# Then {eq}`eq-teleport` is largest for $a_i = 1/r$ where $\lVert G_i^{\mathrm{in}}\rVert >
+# \lVert G_i^{\mathrm{out}}\rVert$, and for $a_i = r$ elsewhere.
+# Without a bound it has no largest value, unless all these gradients are 0.
+# :::
+#
+# :::{prf:proof}
+# Each summand is convex in $\log a_i$, so one of the two ends is best.
+# The summand at $1/r$ less that at $r$ is
+# $(r^2 - r^{-2})\bigl(\lVert G_i^{\mathrm{in}}\rVert^2 - \lVert G_i^{\mathrm{out}}\rVert^2\bigr)$.
+# If one of the gradients is not 0, the summand is unbounded.
+# :::
+
+# %%
+r = 4.0
+fresh = spec.build(seed).double().to(device)
+space = find_symmetries(fresh.eval(), seen[:1])
+loss = lambda network: cross_entropy(network(seen), digits.labels[:300])
+loss(fresh).backward()
+into = fresh[1].weight.grad.square().sum(1) + fresh[1].bias.grad.square()
+out = fresh[3].weight.grad.square().sum(0)
+a = torch.where(into > out, 1 / r, r)
+there = space.act(fresh, {"2": a.diag()})
+there.zero_grad()
+loss(there).backward()
+size = lambda network: sum(p.grad.square().sum() for p in network.parameters())
+print(f"loss {loss(fresh):.4f}, moved {loss(there):.4f}")
+print(f"the squared gradient grows {size(there) / size(fresh):.1f}-fold")
+
+# %% tags=["hide-input"]
+best = into / a**2 + out * a**2
+assert torch.allclose(size(there), best.sum() + fresh[3].bias.grad.square().sum())
+assert (best >= into * a**2 + out / a**2).all()
+
+# %% [markdown]
+# ## Which form do I store, match, quantise?
+#
+# :::{list-table}
+# :header-rows: 1
+# :widths: auto
+#
+# * - you want to
+#   - use
+#   - beware
+# * - round a stream in which a channel stands out
+#   - a rotation: `rotate(space, net, seed=0).model`
+#   - Gains of norms must be folded first: `fold(space, net)`. Without an outlier nothing is saved.
+# * - round whole layers of a ReLU network with one step
+#   - equal ranges: `space.act(net, {"conv1": a.diag()})` ({ref}`ex-equal`)
+#   - Fold batch norm first. It repairs a bad scaling; a gain against trained weights is not established.
+# * - delete channels of a stream
+#   - principal axes: `space.act(net, {"norm1": axes})` ({ref}`ex-slice`)
+#   - This is the opposite of what rounding needs.
+# * - average two networks
+#   - `match(space, one, two, inputs=images).model`
+#   - Re-estimate batch norm: `reestimate(net, images)`. Hard data lose accuracy all the same.
+# * - find how a copy was moved
+#   - `match(space, net, copied).element`
+#   - Without `inputs`: activations fail on noisy copies.
+# * - know whether two networks are one
+#   - `canonicalise(space, each).model`
+#   - In float64; read `undetermined`. Different forms do not prove different functions.
+# * - train on from a larger gradient
+#   - `space.act(net, {"relu1": a.diag()})`
+#   - Bound the scalings, and do not raise the learning rate.
+# :::
 #
 # ## Adapt this
 #
@@ -325,28 +493,6 @@ apart = relative_error(everywhere(tokens), mine(tokens))
 print(f"outputs differ by {apart:.0e}")
 
 # %% [markdown]
-# ## Deviations from the papers
-#
-# :::{list-table}
-# :header-rows: 1
-# :widths: auto
-#
-# * -
-#   - printed
-#   - here
-#   - what it may change
-# * - QuaRot
-#   - language models with outliers of their own; rotations inside attention and perceptrons, too;
-#     weights by GPTQ
-#   - a transformer of 17,600 weights with one constructed outlier; the residual stream alone;
-#     nearest multiples
-#   - the size of the gain
-# * - equalisation ({ref}`ex-equal`)
-#   - MobileNets at 8 bits, with bias correction; activations rounded, too
-#   - Myrtle CNNs (four convolutions in a row), weights alone
-#   - the gain is smaller where channels are alike
-# :::
-#
 # ## Exercises
 #
 # :::{exercise}
@@ -365,51 +511,39 @@ print(f"outputs differ by {apart:.0e}")
 # ::::
 #
 # :::{exercise}
+# :label: ex-tie
+# Which two neurons of $|x|$ does the rule of {prf:ref}`prop-normal-form` not tell apart, although their rows differ?
+# How do sums with random weights help?
+# :::
+#
+# ::::{solution} ex-tie
+# :class: dropdown
+# Those with $(0.6, 0.8)$ and $(0.8, 0.6)$: both sums are 1.4.
+# Two unit vectors have one weighted sum only if their difference is orthogonal to the weights, which has probability 0
+# for random weights.
+# Equal rows tie with every weights, but exchanging equal rows exchanges only their $v_i$.
+# ::::
+#
+# :::{exercise}
 # :label: ex-equal
-# *With data.*
 # In a convolutional network each layer is often rounded with one step, by its largest weight.
 # Channel $i$ has ranges $r_i$ (the largest weight that writes it) and $t_i$ (the largest that reads it).
 # Which scaling makes both ranges equal {cite}`nagel2019`?
 # Does rounding cost less there?
 # :::
 #
-# ::::{solution-start} ex-equal
+# ::::{solution} ex-equal
 # :class: dropdown
-# ::::
 #
 # $$a_i = \sqrt{t_i/r_i}\ \Rightarrow\ a_ir_i = t_i/a_i = \sqrt{r_it_i}.$$ (eq-equal)
 #
 # Fold batch norm into the convolutions first, and go through all layers until nothing changes.
-
-# %%
-plain = models.folded(trained[0])
-writes = plain.conv1.weight.detach().abs().amax((1, 2, 3))
-reads = plain.conv2.weight.detach().abs().amax((0, 2, 3))
-scaling = {"conv1": (reads / writes).sqrt().diag()}
-even = find_symmetries(plain, images[:1]).act(plain, scaling)
-again = even.conv1.weight.abs().amax((1, 2, 3))
-assert torch.allclose(again, even.conv2.weight.abs().amax((0, 2, 3)))
-
-each = [{"trial": k, "network": trained[k]} for k in range(pairs)]
-
-
-@run.table(cases=each, uses=["short_epochs", "bits"])
-def equalised(trial, network):
-    return rounding.rescaled(network, run.generator(trial), test, bits)
-
-
-# %% tags=["remove-input"] figure="fig-equal"
-story.equalising()
-
-# %% [markdown]
-# At 4 bits ({numref}`fig-equal`) the logits err by {glue:text}`equal-trained:.0f` % as trained,
-# {glue:text}`equal-scaled:.0f` % with channels scaled at random, and {glue:text}`equal-even:.0f` % equalised.
+# At 4 bits the logits err by {fact}`01d_orbits.equal_trained:.0f` % as trained,
+# {fact}`01d_orbits.equal_scaled:.0f` % with channels scaled at random, and {fact}`01d_orbits.equal_even:.0f` % equalised
+# ({numref}`fig-rec-equalising`, with the code).
 # So equalising repairs a bad scaling.
-# Against the trained network it lowers the mean error by {glue:text}`equal-least:.0f` to
-# {glue:text}`equal-most:.0f` %, which four networks do not establish:
-# for most numbers of bits one or two of them get worse.
-#
-# ::::{solution-end}
+# Against the trained network it lowers the mean error by {fact}`01d_orbits.equal_least:.0f` to
+# {fact}`01d_orbits.equal_most:.0f` %, which four networks do not establish.
 # ::::
 #
 # :::{exercise}
@@ -430,66 +564,28 @@ story.equalising()
 # :::{exercise}
 # :label: ex-slice
 # *With data.*
-# SliceGPT deletes channels of the stream.
-# Set the last channels after every RMS norm to 0, as trained and in principal axes,
-# and draw the accuracy against the number of channels that stay.
+# SliceGPT deletes channels of the stream {cite}`ashkboos2024slicegpt`.
+# Set the last channels after every RMS norm to 0, as trained and in principal axes.
+# How many must stay?
 # :::
 #
-# ::::{solution-start} ex-slice
+# ::::{solution} ex-slice
 # :class: dropdown
-# ::::
-
-# %% figure="fig-ex-slice"
-even_net = transformer(0.0, 0)
-even_space = find_symmetries(even_net, images[:1])
-reads, seen = (*rounding.NORMS, "norm"), train.images.double()
-axes = rounding.principal_axes(even_net, seen, *reads)
-turned = even_space.act(even_net, {"block1.norm1": axes})
-rows = []
-for way, model in {"as trained": even_net, "principal axes": turned}.items():
-    for kept in (4, 8, 12, 16, 24, 32):
-        right = evaluate(rounding.sliced(model, kept), images, labels)
-        rows.append([way, kept, 100 * right])
-sliced = pd.DataFrame(rows, columns=["way", "channels", "accuracy"])
-look = {"xlabel": "channels that stay", "ylabel": "accuracy, %"}
-look["colours"] = story.NETWORK_COLOURS
-mean_curves(sliced, "channels", "accuracy", "way", **look)
-
-# %% [markdown]
-# {numref}`fig-ex-slice` shows both.
+# {numref}`fig-rec-slices` in the record draws it, with the code.
+# With half of the channels {fact}`01d_orbits.slice_half_axes:.0f` % of the digits are right in principal axes, and
+# {fact}`01d_orbits.slice_half_trained:.0f` % as trained.
 # Rounding asks for a stream that is spread evenly, slicing for one that is collected in few channels:
 # two points of one orbit.
-#
-# ::::{solution-end}
 # ::::
 #
 # :::{exercise}
 # :label: ex-best-rotation
 # *Open.*
-# $HD$ is one orthogonal matrix of many.
+# $HD$ is one orthogonal matrix of many, and SpinQuant trains another.
 # Which element of the *whole* group, with the $GL_d$ of values and output and the permutations,
 # makes rounding to 3 bits cheapest?
 # Is it found by descent along the orbit, and does it depend on the data?
 # :::
 #
-# ## Summary
-#
-# - Rounding is cheaper at some points of an orbit.
-#   Where one channel holds an outlier, which we constructed, a rotation makes the error {glue:text}`won:.1f` times
-#   smaller, on average over 3 to 8 bits; without an outlier we see no gain from 4 bits on.
-# - On digits, two networks of width 16 that were trained apart can be averaged after matching,
-#   once batch norm is re-estimated.
-# - All networks of an orbit have the same normal form, except for special weights.
-#   In one small ResNet-20, matching by weights finds a known element through more noise than by activations.
-#
 # Two ways on: {doc}`02_sanity_rotations` needs {doc}`01_intertwiner_groups` only;
 # {doc}`03_stitching` matches networks that were trained independently.
-# {doc}`/generated/status` has the data, code and run of this page.
-
-# %% tags=["remove-cell"]
-run.write(noise=noise)
-names = ("gap-raw", "gap-normal", "largest-before", "largest-after")
-here = dict(zip(names, [*gaps, *largest], strict=True))
-here |= {"bound-bits": math.log2(32) / 2, "step-bits": math.log2(largest[0] / largest[1])}
-tell(story.facts(), story.of_slices(sliced), here)
-results.provenance(run.folder)

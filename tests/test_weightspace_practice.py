@@ -15,6 +15,7 @@ from intertwine.weightspace import (
     equivalent,
     find_symmetries,
     fold,
+    hadamard,
     mappings,
     match,
     prune,
@@ -289,6 +290,15 @@ def test_rotations_keep_the_function_and_depend_on_the_seed_alone(build):
     assert not all(map(torch.equal, other.parameters(), turned.model.parameters()))
     scaled = next(each.space for each in mappings(space) if each.kind == "scale")
     assert "Expected spaces that may be rotated" in sentence(lambda: rotate(space, model, 0, [scaled]))
+
+
+@pytest.mark.parametrize("n", [1, 2, 32])
+def test_hadamard_is_orthogonal_and_spreads_one_channel_over_all(n):
+    H = hadamard(n, generator(1))
+    torch.testing.assert_close(H @ H.T, torch.eye(n, dtype=torch.float64))
+    assert torch.allclose(H.abs(), torch.full((n, n), n**-0.5, dtype=torch.float64))
+    with pytest.raises(ValueError, match="Expected a power of 2, was given 12: pad the width"):
+        hadamard(12, generator(1))
 
 
 def test_where_nothing_can_be_rotated_or_the_space_comes_last_one_sentence_says_so(unchecked):

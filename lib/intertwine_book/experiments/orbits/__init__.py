@@ -1,1 +1,0 @@
-"""Chapter 1d: what rounding costs at places of an orbit, where two networks meet, known elements."""
