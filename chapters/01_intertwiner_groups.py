@@ -652,6 +652,8 @@ figures.moved_points({"two axes": axes, "another direction": other})
 #
 # ## Which changes may I make before this activation?
 #
+# With `from intertwine import groups`, $n$ neurons, and a `torch.Generator` named `draw`:
+#
 # :::{list-table}
 # :header-rows: 1
 # :widths: auto
