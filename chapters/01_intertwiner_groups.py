@@ -547,11 +547,11 @@ figures.scalar_strip(pd.DataFrame(cells, columns=["activation", "a", "residual"]
 # ---
 # alt: >-
 #   A row of coloured cells for each of twelve activations over the scalar a from minus 55 to 55.
-#   GELU, softplus and sigmoid are dark only at 1; tanh, sin and the Gaussian at plus and minus 1;
+#   GELU, softplus and sigmoid are blue only at 1; tanh, sin and the Gaussian at plus and minus 1;
 #   ReLU kinds on the positive half; absolute value and cube everywhere; x cos log x at isolated points.
 # ---
 # All five kinds of scalars occur among twelve activations.
-# Dark: σ(ax) is a multiple of σ(x) to rounding; pale: it is not.
+# Blue: σ(ax) is a multiple of σ(x) to rounding; the paler, the worse the best multiple fits.
 # Both halves of the axis are logarithmic.
 # :::
 
@@ -652,6 +652,8 @@ figures.moved_points({"two axes": axes, "another direction": other})
 #
 # ## Which changes may I make before this activation?
 #
+# With `from intertwine import groups`, $n$ neurons, and a `torch.Generator` named `draw`:
+#
 # :::{list-table}
 # :header-rows: 1
 # :widths: auto
@@ -670,7 +672,8 @@ figures.moved_points({"two axes": axes, "another direction": other})
 #   - Undo it by $\varphi(A)^{-1}$, not by $A^{-1}$.
 # * - sigmoid, GELU, SiLU
 #   - only reorder: `groups.Permutations(n).sample(draw)`
-#   - Far from 0 GELU is nearly ReLU ({ref}`ex-almost`). With biases a sigmoid can be reflected ({ref}`record <rec-shifts>`).
+#   - Far from 0 GELU is nearly ReLU ({ref}`ex-almost`). With biases a sigmoid can be reflected
+#     ({ref}`record <rec-shifts>`).
 # * - nothing: two linear layers
 #   - take any invertible matrix: `groups.GeneralLinear(n).sample(draw)`
 #   - Only the product of both weights is a property of the function.

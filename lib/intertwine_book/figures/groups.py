@@ -75,7 +75,7 @@ def orbits_of_a_neuron(panels: Mapping[str, Sequence[tuple[float, float]]], grou
 
 
 def scalar_strip(table: pd.DataFrame) -> Figure:
-    """A row of cells for each activation: dark where σ(ax) is a multiple of σ(x).
+    """A row of cells for each activation: blue where σ(ax) is a multiple of σ(x).
 
     Columns `activation`, `a` (the same values for each), `residual` (relative).
     """
@@ -86,7 +86,7 @@ def scalar_strip(table: pd.DataFrame) -> Figure:
     shades = LinearSegmentedColormap.from_list("residual", [COLOURS["blue"], "#9fc9e4", "#e9eef2"])
     figure, axis = new_figure(height=0.26 * len(wide) + 0.9)
     # cells of equal width: a group may be a single number
-    mesh = axis.pcolormesh(logs, cmap=shades, vmin=-12, vmax=0, edgecolors="white", linewidth=0.3)
+    axis.pcolormesh(logs, cmap=shades, vmin=-12, vmax=0, edgecolors="white", linewidth=0.3)
     axis.invert_yaxis()
     axis.grid(False)
     axis.set_yticks(np.arange(len(wide)) + 0.5, list(wide.index))
@@ -97,5 +97,4 @@ def scalar_strip(table: pd.DataFrame) -> Figure:
     axis.tick_params(length=0)
     axis.spines[:].set_visible(False)
     axis.set_xlabel("a")
-    figure.colorbar(mesh, label="residual, power of ten", ticks=[-12, -8, -4, 0], pad=0.01)
     return figure
