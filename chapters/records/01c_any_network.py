@@ -284,7 +284,7 @@ told.say(shortcut_printed_low=by_print.min(), shortcut_printed_high=by_print.max
 # %% [markdown]
 # *What would change it*: nothing; the exact rule is proved.
 # The paper's appendix E, which proves its own form, is not in the text that we have.
-# Its empirical evidence for the remark, figures 2, 6 and 9, is judged in the records of chapters 3 and 4.
+# Its empirical evidence for the remark, figures 2, 6 and 9, is judged in chapters 3 and 4.
 #
 # (rec-rules)=
 # ## What each operation allows: the rules, tried
@@ -958,10 +958,10 @@ rows = [
         "verdict": known[f"godfrey-remark-3-6-{id}"][1].said,
     }
     for id, statement, printed in (
-        ("printed", "Output added to pre-activation: A_l = A_m is enough.", "yes"),
-        ("corrected", "Output added to pre-activation: A_m = φ(A_l) is enough.", "ours"),
-        ("alike", "Two outputs, or two pre-activations: A_l = A_m is enough.", "yes"),
-        ("identity-inside", "Inside a block the values move by φ(A_m), with A_m free.", "no way seen"),
+        ("printed", "Output added to pre-activation: Aₗ = Aₘ is enough.", "yes"),
+        ("corrected", "Output added to pre-activation: Aₘ = φ(Aₗ) is enough.", "ours"),
+        ("alike", "Two outputs, or two pre-activations: Aₗ = Aₘ is enough.", "yes"),
+        ("identity-inside", "Inside a block values move by φ(Aₘ), with Aₘ free.", "no way seen"),
     )
 ]
 measured = {
