@@ -15,10 +15,9 @@
 #
 # :::{admonition} Before you start
 # :class: tip
-# **You need** {doc}`01c_any_network`: hidden spaces, their groups, and how they move weights.
+# **You need** {doc}`01c_any_network`: hidden spaces and their groups.
 #
-# **You will learn** to choose among the weights that compute one function: those that survive rounding, those that can
-# be averaged with another network, those that train fastest, and a normal form.
+# **You will learn** to choose among the weights that compute one function.
 #
 # **This run.** {{ this_run }}. **The evidence** of every recorded number: {doc}`records/01d_orbits`.
 # :::
@@ -213,8 +212,9 @@ single_curves(
 # :::{figure} #fig-rounding
 # ---
 # alt: >-
-#   Accuracy in percent against 3 to 8 bits for networks with an outlier: the curve of rotated networks begins at 86,
-#   that of networks as trained at 49, reaches 86 just before 4 bits, and both meet from 5 bits on.
+#   Accuracy in percent against 3 to 8 bits for networks with an outlier: the curve of rotated networks begins at
+#   {fact}`01d_orbits.right_after:.0f`, that of networks as trained at {fact}`01d_orbits.right_before:.0f`; it reaches the
+#   same just before 4 bits, and both meet from 5 bits on.
 # ---
 # If one channel is an outlier, rotating the stream saves most of a bit: networks as trained reach the dotted line,
 # where the rotated ones begin, only with nearly one bit more.
@@ -228,6 +228,7 @@ single_curves(
 #
 # Why not more?
 # The bound allows {fact}`01d_orbits.bound_bits:.1f` bits for 32 channels, if one channel holds everything.
+# Here the largest entry of a token falls by nearly half, so the step falls by {fact}`01d_orbits.step_bits:.1f` bits.
 # Other values are rounded as well, inside attention and perceptrons, and a rotation of the stream does not spread them.
 # We did not measure how much each costs.
 #
@@ -238,12 +239,12 @@ single_curves(
 # Match one to the other first, and the average is good, at least on digits.*
 # Neuron 3 of one network need not do what neuron 3 of the other does.
 # Git re-basin looks for the permutation $\pi$ of hidden units that makes them most alike {cite}`ainsworth2023`.
-# With the activations $h$ of unit $i$ in network 1 and of unit $\pi(i)$ in network 2,
+# One way compares activations: $h^{(1)}_i$ are those of unit $i$ in network 1 on some images, and
 #
-# $$\max_\pi \sum_i \operatorname{corr}\bigl(h^{(1)}_i, h^{(2)}_{\pi(i)}\bigr).$$ (eq-assign-units)
+# $$\max_\pi \sum_i \operatorname{corr}\bigl(h^{(1)}_i, h^{(2)}_{\pi(i)}\bigr)$$ (eq-assign-units)
 #
-# This is a linear assignment, which is solved exactly.
-# For a perceptron with one hidden layer of 16 units, all of it is a few lines:
+# is a linear assignment, which is solved exactly.
+# For a perceptron with one hidden layer it is a few lines, with the correlations before and after ReLU added:
 
 # %% tags=["hide-input"]
 from scipy.optimize import linear_sum_assignment
@@ -272,7 +273,7 @@ def units(network):
     return torch.cat([normalize(h - h.mean(0), dim=0) for h in (z, z.relu())])
 
 
-alike = units(one).T @ units(two)  # the correlations, of both added
+alike = units(one).T @ units(two)  # correlations
 _, order = linear_sum_assignment(alike.cpu(), maximize=True)
 near = copy.deepcopy(two)
 near[1].weight.data = two[1].weight.data[order]
@@ -316,7 +317,7 @@ assert relative_error(near(images), two(images)) < 1e-12
 #
 # :::{prf:proposition} Equal normal forms
 # :label: prop-normal-form
-# Let no row be 0, no sum of a row be 0, and no two sums of normalised rows be equal.
+# Let no row be 0, the sum of no row be 0, and the sums of no two normalised rows be equal up to sign.
 # Then two such networks lie on one orbit if and only if their normal forms are equal.
 # :::
 #
@@ -377,8 +378,8 @@ assert all(torch.allclose(*pair) for pair in zip(*forms, strict=True))
 # (sec-teleport)=
 # ## A point with a larger gradient
 #
-# *A larger gradient makes the first steps faster.
-# Little of the lead is left after a hundred steps, and at a large learning rate the move harms* ({ref}`rec-teleport`).
+# *At a small learning rate a larger gradient makes the first steps faster, and little of the lead is left after a hundred
+# steps; at a large learning rate the move harms* ({ref}`rec-teleport`).
 # The idea is called *teleportation* {cite}`zhao2022,zhao2024`.
 # {cite:t}`lebeurrier2026` choose the scalings of a ReLU network before training by another criterion.
 #
@@ -434,14 +435,14 @@ assert (best >= into * a**2 + out / a**2).all()
 #
 # :::{list-table}
 # :header-rows: 1
-# :widths: auto
+# :widths: 24 42 34
 #
 # * - you want to
 #   - use
 #   - beware
 # * - round a stream in which a channel stands out
 #   - a rotation: `rotate(space, net, seed=0).model`
-#   - Gains of norms must be folded first: `fold(space, net)`. Without an outlier nothing is saved.
+#   - Fold gains of norms first: `fold(space, net).model`. Without an outlier nothing is saved.
 # * - round whole layers of a ReLU network with one step
 #   - equal ranges: `space.act(net, {"conv1": a.diag()})` ({ref}`ex-equal`)
 #   - Fold batch norm first. It repairs a bad scaling; a gain against trained weights is not established.
@@ -450,13 +451,13 @@ assert (best >= into * a**2 + out / a**2).all()
 #   - This is the opposite of what rounding needs.
 # * - average two networks
 #   - `match(space, one, two, inputs=images).model`
-#   - Re-estimate batch norm: `reestimate(net, images)`. Hard data lose accuracy all the same.
+#   - Re-estimate batch norm: `reestimate(average, [images])`. On hard data accuracy is lost all the same.
 # * - find how a copy was moved
 #   - `match(space, net, copied).element`
 #   - Without `inputs`: activations fail on noisy copies.
-# * - know whether two networks are one
-#   - `canonicalise(space, each).model`
-#   - In float64; read `undetermined`. Different forms do not prove different functions.
+# * - know whether two networks lie on one orbit
+#   - `same_network(one, two, images).same`; for one of many `canonicalise(space, each).model`
+#   - In float64; read `undetermined`. Different normal forms do not prove different functions.
 # * - train on from a larger gradient
 #   - `space.act(net, {"relu1": a.diag()})`
 #   - Bound the scalings, and do not raise the learning rate.
