@@ -194,7 +194,7 @@ assert torch.allclose(tokens_of(turned), y @ Q.T)
 
 # %% [markdown]
 # One matrix, multiplied into the weights, moves the outlier away; nothing is trained.
-# What is it worth?
+# {numref}`fig-rounding` shows what it is worth.
 
 # %% tags=["hide-input"] figure="fig-rounding"
 shown = of(recorded, outlier="with an outlier", way=["as trained", "rotated"])
@@ -213,8 +213,8 @@ single_curves(
 # ---
 # alt: >-
 #   Accuracy in percent against 3 to 8 bits for networks with an outlier: the curve of rotated networks begins at
-#   {fact}`01d_orbits.right_after:.0f`, that of networks as trained at {fact}`01d_orbits.right_before:.0f`; it reaches the
-#   same just before 4 bits, and both meet from 5 bits on.
+#   {fact}`01d_orbits.right_after:.0f`, that of networks as trained at {fact}`01d_orbits.right_before:.0f`;
+#   it reaches the same just before 4 bits, and both meet from 5 bits on.
 # ---
 # If one channel is an outlier, rotating the stream saves most of a bit: networks as trained reach the dotted line,
 # where the rotated ones begin, only with nearly one bit more.
@@ -258,8 +258,8 @@ def perceptron(hidden=16):
 
 
 spec = zoo.Spec(perceptron, digits, recipe)
-both = zoo.get(spec, [seed, seed + 1], device=device)
-one, two = (each.network.double().eval() for each in both)
+found = zoo.get(spec, [seed, seed + 1], device=device)
+one, two = (each.network.double().eval() for each in found)
 seen = digits.images[:300].double()
 right = lambda network: 100 * evaluate(network, images, test.labels)
 halfway = lambda other: right(between(one, other, 0.5))
@@ -270,7 +270,8 @@ halfway = lambda other: right(between(one, other, 0.5))
 def units(network):
     """A column of length 1 for each hidden unit, before and after ReLU."""
     z = network[:2](seen)
-    return torch.cat([normalize(h - h.mean(0), dim=0) for h in (z, z.relu())])
+    both = z - z.mean(0), z.relu() - z.relu().mean(0)
+    return torch.cat([normalize(h, dim=0) for h in both])
 
 
 alike = units(one).T @ units(two)  # correlations
@@ -279,7 +280,7 @@ near = copy.deepcopy(two)
 near[1].weight.data = two[1].weight.data[order]
 near[1].bias.data = two[1].bias.data[order]
 near[3].weight.data = two[3].weight.data[:, order]
-print(f"halfway {halfway(two):.0f} % are right, matched {halfway(near):.0f} %")
+print(f"right halfway: {halfway(two):.0f} %, matched {halfway(near):.0f} %")
 
 # %% tags=["hide-input"]
 theirs = match(find_symmetries(one, seen[:1]), one, two, inputs=seen)
@@ -307,8 +308,8 @@ assert relative_error(near(images), two(images)) < 1e-12
 #
 # *Choose one point of each orbit by a rule.
 # Then two networks lie on one orbit if their chosen points are equal.*
-# Take $f(x) = \sum_i v_i\lvert w_i^\top x\rvert$, whose group is that of *permutations with nonzero scalings*: row $w_i$
-# may be multiplied by $a_i \ne 0$ while $v_i$ is divided by $\lvert a_i\rvert$.
+# Take $f(x) = \sum_i v_i\lvert w_i^\top x\rvert$, whose group is that of *permutations with nonzero scalings*:
+# row $w_i$ may be multiplied by $a_i \ne 0$ while $v_i$ is divided by $\lvert a_i\rvert$.
 # Let $w_1 = (0, 2)$, $v_1 = 1$ and $w_2 = (3, -4)$, $v_2 = 2$.
 #
 # 1. **Scale.** Divide each row by its length: $(0, 1)$ with $v = 2$, and $(0.6, -0.8)$ with $v = 10$.
@@ -378,8 +379,9 @@ assert all(torch.allclose(*pair) for pair in zip(*forms, strict=True))
 # (sec-teleport)=
 # ## A point with a larger gradient
 #
-# *At a small learning rate a larger gradient makes the first steps faster, and little of the lead is left after a hundred
-# steps; at a large learning rate the move harms* ({ref}`rec-teleport`).
+# *At a small learning rate a larger gradient makes the first steps faster, and little of the lead is left after a
+# hundred steps.
+# At a large learning rate the move harms* ({ref}`rec-teleport`).
 # The idea is called *teleportation* {cite}`zhao2022,zhao2024`.
 # {cite:t}`lebeurrier2026` choose the scalings of a ReLU network before training by another criterion.
 #
@@ -421,7 +423,7 @@ a = torch.where(into > out, 1 / r, r)
 there = space.act(fresh, {"2": a.diag()})
 there.zero_grad()
 loss(there).backward()
-size = lambda network: sum(p.grad.square().sum() for p in network.parameters())
+size = lambda net: sum(p.grad.square().sum() for p in net.parameters())
 print(f"loss {loss(fresh):.4f}, moved {loss(there):.4f}")
 print(f"the squared gradient grows {size(there) / size(fresh):.1f}-fold")
 
@@ -540,8 +542,8 @@ print(f"outputs differ by {apart:.0e}")
 #
 # Fold batch norm into the convolutions first, and go through all layers until nothing changes.
 # At 4 bits the logits err by {fact}`01d_orbits.equal_trained:.0f` % as trained,
-# {fact}`01d_orbits.equal_scaled:.0f` % with channels scaled at random, and {fact}`01d_orbits.equal_even:.0f` % equalised
-# ({numref}`fig-rec-equalising`, with the code).
+# {fact}`01d_orbits.equal_scaled:.0f` % with channels scaled at random,
+# and {fact}`01d_orbits.equal_even:.0f` % equalised ({numref}`fig-rec-equalising`, with the code).
 # So equalising repairs a bad scaling.
 # Against the trained network it lowers the mean error by {fact}`01d_orbits.equal_least:.0f` to
 # {fact}`01d_orbits.equal_most:.0f` %, which four networks do not establish.
