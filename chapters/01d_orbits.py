@@ -15,10 +15,9 @@
 #
 # :::{admonition} Before you start
 # :class: tip
-# **You need** {doc}`01c_any_network`: hidden spaces, their groups, and how they move weights.
+# **You need** {doc}`01c_any_network`: hidden spaces and their groups.
 #
-# **You will learn** to choose among the weights that compute one function: those that survive rounding, those that can
-# be averaged with another network, those that train fastest, and a normal form.
+# **You will learn** to choose among the weights that compute one function.
 #
 # **This run.** {{ this_run }}. **The evidence** of every recorded number: {doc}`records/01d_orbits`.
 # :::
@@ -195,7 +194,7 @@ assert torch.allclose(tokens_of(turned), y @ Q.T)
 
 # %% [markdown]
 # One matrix, multiplied into the weights, moves the outlier away; nothing is trained.
-# What is it worth?
+# {numref}`fig-rounding` shows what it is worth.
 
 # %% tags=["hide-input"] figure="fig-rounding"
 shown = of(recorded, outlier="with an outlier", way=["as trained", "rotated"])
@@ -213,8 +212,9 @@ single_curves(
 # :::{figure} #fig-rounding
 # ---
 # alt: >-
-#   Accuracy in percent against 3 to 8 bits for networks with an outlier: the curve of rotated networks begins at 86,
-#   that of networks as trained at 49, reaches 86 just before 4 bits, and both meet from 5 bits on.
+#   Accuracy in percent against 3 to 8 bits for networks with an outlier: the curve of rotated networks begins at
+#   {fact}`01d_orbits.right_after:.0f`, that of networks as trained at {fact}`01d_orbits.right_before:.0f`;
+#   it reaches the same just before 4 bits, and both meet from 5 bits on.
 # ---
 # If one channel is an outlier, rotating the stream saves most of a bit: networks as trained reach the dotted line,
 # where the rotated ones begin, only with nearly one bit more.
@@ -228,6 +228,7 @@ single_curves(
 #
 # Why not more?
 # The bound allows {fact}`01d_orbits.bound_bits:.1f` bits for 32 channels, if one channel holds everything.
+# Here the largest entry of a token falls by nearly half, so the step falls by {fact}`01d_orbits.step_bits:.1f` bits.
 # Other values are rounded as well, inside attention and perceptrons, and a rotation of the stream does not spread them.
 # We did not measure how much each costs.
 #
@@ -238,12 +239,12 @@ single_curves(
 # Match one to the other first, and the average is good, at least on digits.*
 # Neuron 3 of one network need not do what neuron 3 of the other does.
 # Git re-basin looks for the permutation $\pi$ of hidden units that makes them most alike {cite}`ainsworth2023`.
-# With the activations $h$ of unit $i$ in network 1 and of unit $\pi(i)$ in network 2,
+# One way compares activations: $h^{(1)}_i$ are those of unit $i$ in network 1 on some images, and
 #
-# $$\max_\pi \sum_i \operatorname{corr}\bigl(h^{(1)}_i, h^{(2)}_{\pi(i)}\bigr).$$ (eq-assign-units)
+# $$\max_\pi \sum_i \operatorname{corr}\bigl(h^{(1)}_i, h^{(2)}_{\pi(i)}\bigr)$$ (eq-assign-units)
 #
-# This is a linear assignment, which is solved exactly.
-# For a perceptron with one hidden layer of 16 units, all of it is a few lines:
+# is a linear assignment, which is solved exactly.
+# For a perceptron with one hidden layer it is a few lines, with the correlations before and after ReLU added:
 
 # %% tags=["hide-input"]
 from scipy.optimize import linear_sum_assignment
@@ -257,8 +258,8 @@ def perceptron(hidden=16):
 
 
 spec = zoo.Spec(perceptron, digits, recipe)
-both = zoo.get(spec, [seed, seed + 1], device=device)
-one, two = (each.network.double().eval() for each in both)
+found = zoo.get(spec, [seed, seed + 1], device=device)
+one, two = (each.network.double().eval() for each in found)
 seen = digits.images[:300].double()
 right = lambda network: 100 * evaluate(network, images, test.labels)
 halfway = lambda other: right(between(one, other, 0.5))
@@ -269,16 +270,17 @@ halfway = lambda other: right(between(one, other, 0.5))
 def units(network):
     """A column of length 1 for each hidden unit, before and after ReLU."""
     z = network[:2](seen)
-    return torch.cat([normalize(h - h.mean(0), dim=0) for h in (z, z.relu())])
+    both = z - z.mean(0), z.relu() - z.relu().mean(0)
+    return torch.cat([normalize(h, dim=0) for h in both])
 
 
-alike = units(one).T @ units(two)  # the correlations, of both added
+alike = units(one).T @ units(two)  # correlations
 _, order = linear_sum_assignment(alike.cpu(), maximize=True)
 near = copy.deepcopy(two)
 near[1].weight.data = two[1].weight.data[order]
 near[1].bias.data = two[1].bias.data[order]
 near[3].weight.data = two[3].weight.data[:, order]
-print(f"halfway {halfway(two):.0f} % are right, matched {halfway(near):.0f} %")
+print(f"right halfway: {halfway(two):.0f} %, matched {halfway(near):.0f} %")
 
 # %% tags=["hide-input"]
 theirs = match(find_symmetries(one, seen[:1]), one, two, inputs=seen)
@@ -306,8 +308,8 @@ assert relative_error(near(images), two(images)) < 1e-12
 #
 # *Choose one point of each orbit by a rule.
 # Then two networks lie on one orbit if their chosen points are equal.*
-# Take $f(x) = \sum_i v_i\lvert w_i^\top x\rvert$, whose group is that of *permutations with nonzero scalings*: row $w_i$
-# may be multiplied by $a_i \ne 0$ while $v_i$ is divided by $\lvert a_i\rvert$.
+# Take $f(x) = \sum_i v_i\lvert w_i^\top x\rvert$, whose group is that of *permutations with nonzero scalings*:
+# row $w_i$ may be multiplied by $a_i \ne 0$ while $v_i$ is divided by $\lvert a_i\rvert$.
 # Let $w_1 = (0, 2)$, $v_1 = 1$ and $w_2 = (3, -4)$, $v_2 = 2$.
 #
 # 1. **Scale.** Divide each row by its length: $(0, 1)$ with $v = 2$, and $(0.6, -0.8)$ with $v = 10$.
@@ -316,7 +318,7 @@ assert relative_error(near(images), two(images)) < 1e-12
 #
 # :::{prf:proposition} Equal normal forms
 # :label: prop-normal-form
-# Let no row be 0, no sum of a row be 0, and no two sums of normalised rows be equal.
+# Let no row be 0, the sum of no row be 0, and the sums of no two normalised rows be equal up to sign.
 # Then two such networks lie on one orbit if and only if their normal forms are equal.
 # :::
 #
@@ -377,8 +379,9 @@ assert all(torch.allclose(*pair) for pair in zip(*forms, strict=True))
 # (sec-teleport)=
 # ## A point with a larger gradient
 #
-# *A larger gradient makes the first steps faster.
-# Little of the lead is left after a hundred steps, and at a large learning rate the move harms* ({ref}`rec-teleport`).
+# *At a small learning rate a larger gradient makes the first steps faster, and little of the lead is left after a
+# hundred steps.
+# At a large learning rate the move harms* ({ref}`rec-teleport`).
 # The idea is called *teleportation* {cite}`zhao2022,zhao2024`.
 # {cite:t}`lebeurrier2026` choose the scalings of a ReLU network before training by another criterion.
 #
@@ -420,7 +423,7 @@ a = torch.where(into > out, 1 / r, r)
 there = space.act(fresh, {"2": a.diag()})
 there.zero_grad()
 loss(there).backward()
-size = lambda network: sum(p.grad.square().sum() for p in network.parameters())
+size = lambda net: sum(p.grad.square().sum() for p in net.parameters())
 print(f"loss {loss(fresh):.4f}, moved {loss(there):.4f}")
 print(f"the squared gradient grows {size(there) / size(fresh):.1f}-fold")
 
@@ -434,14 +437,14 @@ assert (best >= into * a**2 + out / a**2).all()
 #
 # :::{list-table}
 # :header-rows: 1
-# :widths: auto
+# :widths: 24 42 34
 #
 # * - you want to
 #   - use
 #   - beware
 # * - round a stream in which a channel stands out
 #   - a rotation: `rotate(space, net, seed=0).model`
-#   - Gains of norms must be folded first: `fold(space, net)`. Without an outlier nothing is saved.
+#   - Fold gains of norms first: `fold(space, net).model`. Without an outlier nothing is saved.
 # * - round whole layers of a ReLU network with one step
 #   - equal ranges: `space.act(net, {"conv1": a.diag()})` ({ref}`ex-equal`)
 #   - Fold batch norm first. It repairs a bad scaling; a gain against trained weights is not established.
@@ -450,13 +453,13 @@ assert (best >= into * a**2 + out / a**2).all()
 #   - This is the opposite of what rounding needs.
 # * - average two networks
 #   - `match(space, one, two, inputs=images).model`
-#   - Re-estimate batch norm: `reestimate(net, images)`. Hard data lose accuracy all the same.
+#   - Re-estimate batch norm: `reestimate(average, [images])`. On hard data accuracy is lost all the same.
 # * - find how a copy was moved
 #   - `match(space, net, copied).element`
 #   - Without `inputs`: activations fail on noisy copies.
-# * - know whether two networks are one
-#   - `canonicalise(space, each).model`
-#   - In float64; read `undetermined`. Different forms do not prove different functions.
+# * - know whether two networks lie on one orbit
+#   - `same_network(one, two, images).same`; for one of many `canonicalise(space, each).model`
+#   - In float64; read `undetermined`. Different normal forms do not prove different functions.
 # * - train on from a larger gradient
 #   - `space.act(net, {"relu1": a.diag()})`
 #   - Bound the scalings, and do not raise the learning rate.
@@ -539,8 +542,8 @@ print(f"outputs differ by {apart:.0e}")
 #
 # Fold batch norm into the convolutions first, and go through all layers until nothing changes.
 # At 4 bits the logits err by {fact}`01d_orbits.equal_trained:.0f` % as trained,
-# {fact}`01d_orbits.equal_scaled:.0f` % with channels scaled at random, and {fact}`01d_orbits.equal_even:.0f` % equalised
-# ({numref}`fig-rec-equalising`, with the code).
+# {fact}`01d_orbits.equal_scaled:.0f` % with channels scaled at random,
+# and {fact}`01d_orbits.equal_even:.0f` % equalised ({numref}`fig-rec-equalising`, with the code).
 # So equalising repairs a bad scaling.
 # Against the trained network it lowers the mean error by {fact}`01d_orbits.equal_least:.0f` to
 # {fact}`01d_orbits.equal_most:.0f` %, which four networks do not establish.
