@@ -66,6 +66,9 @@ def orbits_of_a_neuron(panels: Mapping[str, Sequence[tuple[float, float]]], grou
         axis.axvline(0, color=COLOURS["grey"], lw=0.8)
         axis.plot(*zip(*pairs, strict=True), ".", ms=7, color=GROUP_COLOURS[group])
         axis.plot(*pairs[0], "o", ms=7, color=COLOURS["ink"])
+        if axis is axes[0, 0]:
+            w, v = pairs[0]
+            axis.annotate(f"({w:g}, {v:g})", (w, v), (0, 6), textcoords="offset points", ha="center")
         axis.set(xlim=(-3, 3), ylim=(-3, 3), aspect="equal", xticks=[], yticks=[])
         axis.set_title(title, pad=14)  # above the name of the axis
         axis.text(3, -0.2, "$w$", ha="right", va="top")
