@@ -229,10 +229,10 @@ assert torch.allclose(hessian(loss_at, g * W), H / g[:, None] / g)
 #
 # :::{prf:proof}
 # Suppose that $B_m^{-1}\sigma(A_mz) \ne \sigma(z)$ for some $m$ and $z$.
-# Take the last such $m$, and call the two sides $u$ and $v$.
+# Take the last such $m$, and call the two sides $h'$ and $h$.
 # Put $W_m = 0$ and $b_m = z$.
-# As $m$ is the last one, the moved network computes from layer $m+1$ on what the original computes, but from $u$ in
-# place of $v$.
+# As $m$ is the last one, the moved network computes from layer $m+1$ on what the original computes, but from $h'$ in
+# place of $h$.
 # If layer $m+1$ is hidden, choose $W_{m+1}$ and $b_{m+1}$ such that σ takes different values at its first unit;
 # this is possible, as σ is not constant.
 # Choose the next layers in the same way, and a last layer that passes the difference on.
@@ -528,8 +528,8 @@ for name, each in {"mine": net, "moved": moved, "shortest": shortest}.items():
 # ::::{solution} ex-inertia
 # :class: dropdown
 # Each neuron's scaling $g_t$ is a curve on which the loss is constant.
-# Differentiate {eq}`eq-gradient` along it, at $t=0$ and with tangent $v$:
-# the Hessian takes $v$ to a vector whose length is at most that of the gradient, which is 0 at a minimum.
+# Differentiate {eq}`eq-gradient` along it, at $t=0$ and with tangent $\xi$:
+# the Hessian takes $\xi$ to a vector whose length is at most that of the gradient, which is 0 at a minimum.
 # Tangents of different neurons share no weight, so they are independent.
 # ::::
 #
