@@ -229,10 +229,10 @@ assert torch.allclose(hessian(loss_at, g * W), H / g[:, None] / g)
 #
 # :::{prf:proof}
 # Suppose that $B_m^{-1}\sigma(A_mz) \ne \sigma(z)$ for some $m$ and $z$.
-# Take the last such $m$, and call the two sides $u$ and $v$.
+# Take the last such $m$, and call the two sides $h'$ and $h$.
 # Put $W_m = 0$ and $b_m = z$.
-# As $m$ is the last one, the moved network computes from layer $m+1$ on what the original computes, but from $u$ in
-# place of $v$.
+# As $m$ is the last one, the moved network computes from layer $m+1$ on what the original computes, but from $h'$ in
+# place of $h$.
 # If layer $m+1$ is hidden, choose $W_{m+1}$ and $b_{m+1}$ such that σ takes different values at its first unit;
 # this is possible, as σ is not constant.
 # Choose the next layers in the same way, and a last layer that passes the difference on.
@@ -369,10 +369,10 @@ with torch.no_grad():
 theirs = imbalance(find_symmetries(net, valley.x[:1]), net)["1"][0, 0]
 assert torch.allclose(theirs, conserved(at).diagonal().to(theirs))
 linear = functools.partial(loss_of, sigma=torch.clone)
-slope = torch.func.grad(linear)(at)
-step = [w - rate * s for w, s in zip(at, slope, strict=True)]
-change = conserved(step) - conserved(at)
-assert torch.allclose(change, rate**2 * conserved(slope))  # the whole matrix
+slopes = torch.func.grad(linear)(at)
+after = [w - rate * s for w, s in zip(at, slopes, strict=True)]
+moved_by = conserved(after) - conserved(at)
+assert torch.allclose(moved_by, rate**2 * conserved(slopes))  # the whole matrix
 
 # %% [markdown]
 # A step changes the imbalance by a multiple of $\eta^2$, and a given time takes $1/\eta$ as many steps: halve the
@@ -405,7 +405,7 @@ print(f"left of the imbalance: {left:.3f}, by the theorem {law:.3f}")
 # %% tags=["hide-input"] figure="fig-imbalance"
 falling = on_record("01b_weight_space", "decay").groupby(["weight_decay", "time"])
 falling = falling[["imbalance", "predicted"]].mean().reset_index()
-figure, axis = new_figure(height=3.0)
+figure, axis = new_figure(width=4.8, height=3.0)
 for (value, rows), tone in zip(
     falling.groupby("weight_decay"), ("green", "blue", "red"), strict=False
 ):
@@ -436,7 +436,7 @@ figure
 # :::
 
 # %% [markdown]
-# Marks and lines of {numref}`fig-imbalance` agree to {fact}`01b_weight_space.flow_error:.1f` %.
+# Marks and lines of {numref}`fig-imbalance` agree to {fact}`01b_weight_space.flow_error:.1f` % in each run.
 # Without weight decay the imbalance is a memory of the initialisation.
 #
 # Symmetry shapes the end of training in a second way.
@@ -456,7 +456,7 @@ figure
 #   - a test: `evaluate(net, images, labels)`
 #   - The same function has minima as sharp as you like.
 # * - compare how sharp two networks are
-#   - {eq}`eq-relative`: `eigvalsh(w.abs()[:, None] * H * w.abs())[-1]`
+#   - {eq}`eq-relative`: `eigvalsh(a[:, None] * H * a)[-1]`
 #   - It is constant for permutations with scalings, not for matrices between linear layers or in attention heads.
 # * - compare norms of weights or gradients
 #   - the shortest network of each orbit: `balance(space, net).model`
@@ -474,7 +474,7 @@ figure
 #     criterion.
 # :::
 #
-# Here `space` is `find_symmetries(net, inputs)`, `w` the vector of all weights, and `H` the Hessian there.
+# Here `space` is `find_symmetries(net, inputs)`, `a` the vector of the sizes of all weights, and `H` the Hessian.
 #
 # ## Adapt this
 #
@@ -528,8 +528,8 @@ for name, each in {"mine": net, "moved": moved, "shortest": shortest}.items():
 # ::::{solution} ex-inertia
 # :class: dropdown
 # Each neuron's scaling $g_t$ is a curve on which the loss is constant.
-# Differentiate {eq}`eq-gradient` along it, at $t=0$ and with tangent $v$:
-# the Hessian takes $v$ to a vector whose length is at most that of the gradient, which is 0 at a minimum.
+# Differentiate {eq}`eq-gradient` along it, at $t=0$ and with tangent $\xi$:
+# the Hessian takes $\xi$ to a vector whose length is at most that of the gradient, which is 0 at a minimum.
 # Tangents of different neurons share no weight, so they are independent.
 # ::::
 #

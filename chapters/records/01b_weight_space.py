@@ -190,7 +190,8 @@ def orbit(t, **which):
 
 
 # %% [markdown]
-# Random elements of ReLU's group, which are permutations with positive scalings; here $g$ is a matrix.
+# Random elements of ReLU's group, permutations with positive scalings ({fact}`01b_weight_space.drawn_elements:.0f`
+# draws); here $g$ is a matrix.
 
 
 # %%
@@ -270,8 +271,8 @@ single_curves(
 # :::
 
 # %% [markdown]
-# The flattest of {fact}`01b_weight_space.points:.0f` points lies at $t =$ −{fact}`01b_weight_space.flattest:.1f`, with a
-# largest eigenvalue of {fact}`01b_weight_space.eigenvalue_flattest:.1f` against
+# The flattest of {fact}`01b_weight_space.points:.0f` points lies at $t =$ −{fact}`01b_weight_space.flattest:.1f`, with
+# a largest eigenvalue of {fact}`01b_weight_space.eigenvalue_flattest:.1f` against
 # {fact}`01b_weight_space.eigenvalue_end:.1f` at $t = 0$.
 # The shortest of them is at $t = 0$, so the shortest network of an orbit need not be the flattest.
 
@@ -459,6 +460,10 @@ told.say(moved_networks=len(proposition_3_4) // 3, moved_error=errors.max(axis=N
 told.say(moved_least=math.floor(100 * least))
 
 # %% [markdown]
+# In {fact}`01b_weight_space.moved_networks:.0f` networks the largest error is
+# {fact}`01b_weight_space.moved_error:.0e`, and hidden activations change by {fact}`01b_weight_space.moved_least:.0f` %
+# of the largest at least.
+#
 # *What would change it*: nothing; it is a theorem ({prf:ref}`prop-moved`), and the rows test the library.
 #
 # (rec-last-weight)=
@@ -524,8 +529,8 @@ told.say(wrong_index=math.floor(100 * wrong["error"].min()), wrong_index_draws=l
 # > *Not printed* in general: {prf:ref}`thm-converse`.
 # > {cite:t}`tran2024` prove it where the groups are permutations with scalings.
 #
-# The proof names weights on which a matrix $A$ outside the group changes the function, whatever matrix $R$ stands in the
-# next weights for $\varphi(A)^{-1}$: a layer that gives one $z$ with $R\,\sigma(Az)\ne\sigma(z)$ on every input.
+# The proof names weights on which a matrix $A$ outside the group changes the function, whatever matrix $R$ stands in
+# the next weights for $\varphi(A)^{-1}$: a layer that gives one $z$ with $R\,\sigma(Az)\ne\sigma(z)$ on every input.
 # Here $A$ has normal entries, $R$ is fitted by least squares to 1,000 normal $z$, and the row has the largest
 # difference among these, relative to the largest $\sigma(z)$.
 
@@ -666,8 +671,11 @@ told.say(drift_coarse=whole[COARSE].mean(), drift_fine=whole[FINE].mean(), netwo
 told.say(**ends(drift_free=free.mean()))
 
 # %% [markdown]
-# Each step adds $\eta^2Q_X(\nabla L)$ ({eq}`eq-step`), and a time $T$ takes $T/\eta$ steps, so the drift is proportional to
-# η.
+# Each step adds $\eta^2Q_X(\nabla L)$ ({eq}`eq-step`), and a time $T$ takes $T/\eta$ steps, so the drift is
+# proportional to η: in the linear network {fact}`01b_weight_space.drift_coarse:.1f` % on average at learning rate 0.4
+# and {fact}`01b_weight_space.drift_fine:.1f` % at 0.1.
+# The unprotected entries change by {fact}`01b_weight_space.drift_free_low:.0f` to
+# {fact}`01b_weight_space.drift_free_high:.0f` % at the three learning rates.
 #
 # *What would change it*: larger steps, for which the drift is no longer small; batches, momentum, Adam.
 #
@@ -680,8 +688,8 @@ told.say(**ends(drift_free=free.mean()))
 # Perceptrons with two hidden layers of 16 neurons on handwritten digits start out of balance: each is moved by a random
 # element of its group, with logarithms of scalings of standard deviation 0.5.
 # Gradient descent on all training images, with weight decay.
-# `imbalance` is the norm of $2Q_X$ over all neurons, relative to the start; `predicted` is $e^{-2\lambda t}$; `excess` is
-# the squared norm relative to the smallest of the orbit.
+# `imbalance` is the norm of $2Q_X$ over all neurons, relative to the start; `predicted` is $e^{-2\lambda t}$; `excess`
+# is the squared norm relative to the smallest of the orbit.
 
 
 # %% tags=["hide-input"]
@@ -733,11 +741,11 @@ mean_curves(
 # :::{figure} #fig-rec-decay
 # ---
 # alt: >-
-#   Three panels on a logarithmic axis, one for each weight decay, with the curves of gradient descent and of the theorem
-#   on each other: level without weight decay, falling straight with it, faster for the larger one.
+#   Three panels on a logarithmic axis, one for each weight decay, with the curves of gradient descent and of the
+#   theorem on each other: level without weight decay, falling straight with it, faster for the larger one.
 # ---
-# Gradient descent at learning rate 0.02 follows the theorem to {fact}`01b_weight_space.flow_error:.1f` %: without weight
-# decay the imbalance stays, with weight decay λ it falls as exp(−2λt).
+# Gradient descent at learning rate 0.02 follows the theorem to {fact}`01b_weight_space.flow_error:.1f` %: without
+# weight decay the imbalance stays, with weight decay λ it falls as exp(−2λt).
 # Mean over {fact}`01b_weight_space.decayed:.0f` perceptrons.
 # :::
 
@@ -770,7 +778,9 @@ told.say(flow_error=off.max(), decayed=falling["trial"].nunique(), excess_start=
 told.say(excess_none=excess.loc[DECAYS[0]], excess_most=excess.loc[DECAYS[-1]])
 
 # %% [markdown]
-# Without weight decay the excess shrinks, too: the weights grow while the imbalance stays.
+# The squared norm begins at {fact}`01b_weight_space.excess_start:.2f` times the smallest of its orbit, on average.
+# It ends at {fact}`01b_weight_space.excess_none:.2f` times without weight decay, as the weights grow while the
+# imbalance stays, and at {fact}`01b_weight_space.excess_most:.3f` times with the strongest.
 #
 # *What would change it*: larger steps; batches; Adam, which divides each entry of the gradient by its own size, decay
 # included; batch norm, before which the loss does not depend on the size of weights at all.
@@ -778,8 +788,7 @@ told.say(excess_none=excess.loc[DECAYS[0]], excess_most=excess.loc[DECAYS[-1]])
 # (rec-authors-code)=
 # ## What the authors' code does that this book does not
 #
-# The code of {cite:t}`godfrey2022` has no experiment on this section: nothing on the loss, the gradient or the Hessian
-# along an orbit.
+# We know of no experiment in the code of {cite:t}`godfrey2022` on the loss, the gradient or the Hessian along an orbit.
 # It trains by Adam with an $L_2$ penalty on weights, those of batch norm included, and not on biases.
 # {prf:ref}`thm-noether` says nothing of such a descent, and this page does not measure how it changes the imbalance.
 #
