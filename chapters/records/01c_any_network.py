@@ -938,10 +938,9 @@ told.say(moved_networks=len(moved_networks))
 #   - nothing: the statements hold for all weights
 # :::
 #
-# *What the authors' code does that this book does not*: the repository of {cite:t}`godfrey2022` writes residual networks
-# whose activations can be cut at each block, and has a ResNet-18 and compact convolutional transformers, which this book
-# does not train.
-# It has no code for the condition of Remark 3.6 that we could compare.
+# *What the authors' code does that this book does not*: the repository of {cite:t}`godfrey2022` has a ResNet-18 and
+# compact convolutional transformers, which this book does not train; here only the symmetries of such networks are
+# found.
 #
 # (rec-any-claims)=
 # ## All claims
