@@ -594,6 +594,8 @@ assert kernel == space.dimension + shifts and shifts == 16
 #
 # ## What can I do to my network?
 #
+# Let `g = space.sample(draw)` be a random element of its group.
+#
 # :::{list-table}
 # :header-rows: 1
 # :widths: auto
@@ -605,10 +607,10 @@ assert kernel == space.dimension + shifts and shifts == 16
 #   - `space = find_symmetries(net, x)`
 #   - Without a rule an axis is frozen: `space.stays()` names the operation.
 # * - know that the answer is right
-#   - `verify(space, net, space.sample(draw), x)`
+#   - `verify(space, net, g, x)`
 #   - In float32 rounding is 1e-6, not 1e-15: verify in float64.
 # * - move a whole network
-#   - `space.act(net, space.sample(draw))`
+#   - `space.act(net, g)`
 #   - The optimiser's moments do not move with it.
 # * - move the units of one layer
 #   - `space.act(net, {"relu2": A})`
@@ -620,10 +622,10 @@ assert kernel == space.dimension + shifts and shifts == 16
 #   - `fold_biases(space, net, x)`
 #   - They are not in `space.dimension`.
 # * - compare two networks up to symmetry
-#   - `match(space, one, two)`, in {doc}`01d_orbits`
+#   - `match(space, one, two)`, in {doc}`1d <01d_orbits>`
 #   - Equal or dead units leave spaces `undetermined`.
 # * - store one network of each orbit
-#   - `canonicalise(space, net)`, in {doc}`01d_orbits`
+#   - `canonicalise(space, net)`, in {doc}`1d <01d_orbits>`
 #   - It needs weights of 32 bits.
 # :::
 #
