@@ -293,8 +293,9 @@ told.say(shortcut_printed_low=by_print.min(), shortcut_printed_high=by_print.max
 #
 # A small network for each operation, with three units before and after it.
 # `find_symmetries` gives the group; a random element has to keep the outputs.
-# The *kernel* is that of the Jacobian of the outputs with respect to the parameters: it bounds the dimension from above
-# ({eq}`eq-functional`), so what it exceeds the group by is missed by the rule, or no matrix on units.
+# The *kernel* is that of the Jacobian of the outputs with respect to the parameters.
+# By {eq}`eq-functional` it bounds the dimension from above; what it exceeds the group by is missed by the rule, or no
+# matrix on units.
 # A network in which a unit is inactive on every input has more of it by accident.
 
 
