@@ -28,7 +28,7 @@
 # *Which changes of its weights leave its function alone?*
 # **Each operation limits how the axes that meet in it may move; what all of them allow is a symmetry, and one run
 # of the network finds it** ({numref}`fig-explorer`).
-# *Which switches take $O(64)$, the orthogonal matrices of the residual stream, away?*
+# *Which switches take $O(64)$, all orthogonal matrices, from the residual stream?*
 
 # %% tags=["hide-input"] figure="fig-explorer"
 from intertwine_book.live.explorer import explorer
@@ -191,10 +191,11 @@ residual_block()
 # %% [markdown]
 # :::{prf:theorem} Residual connections
 # :label: thm-residual
-# Let $h_i = \sigma(z_i)$ with $z_i = W_ih_{i-1} + b_i$ in all layers but layer $m$, where a shortcut adds an earlier
-# output: $z_m = W_mh_{m-1} + b_m + h_l$ with $l < m$.
-# Let $A_i\in G_\sigma$ and $B_i = \varphi(A_i)$, with $B_0 = A_k = I$ at the input and at the last layer, which has no
-# activation, and move the weights to $W_i' = A_iW_iB_{i-1}^{-1}$, $b_i' = A_ib_i$.
+# In hidden layers let $h_i = \sigma(z_i)$; the last layer gives $z_i$ itself.
+# In all layers but layer $m$ let $z_i = W_ih_{i-1} + b_i$, and there let a shortcut add an earlier output,
+# $z_m = W_mh_{m-1} + b_m + h_l$ with $l < m$.
+# Let $A_i\in G_\sigma$ and $B_i = \varphi(A_i)$, with $B_0 = I$ at the input and $A_i = I$ at the last layer.
+# Move the weights to $W_i' = A_iW_iB_{i-1}^{-1}$ and $b_i' = A_ib_i$.
 #
 # If
 #
@@ -573,13 +574,12 @@ assert kernel == space.dimension + shifts and shifts == 16
 # :::{prf:proof}
 # :class: dropdown
 #
-# By the constant rank theorem there is a neighbourhood $U$ of $W$ in which $M = \{W'\in U: F(W') = F(W)\}$ is a
+# By the constant rank theorem there is a neighbourhood $U$ of $W$ in which $S = \{W'\in U: F(W') = F(W)\}$ is a
 # submanifold of dimension $P - \operatorname{rank}J$.
-# The map $g \mapsto gW$ takes a neighbourhood $V$ of 1 in the group into $M$, because $F$ is constant on the orbit.
+# The map $g \mapsto gW$ takes a neighbourhood of 1 in the group into $S$, because $F$ is constant on the orbit.
 # It has the same rank at all $g$, as $hgW = h(gW)$ and $h$ is a diffeomorphism of the weights.
-# This rank is the dimension of the orbit, which is that of $M$.
-# So the map is a submersion from $V$ to $M$, and submersions are open: its image contains a neighbourhood of $W$
-# in $M$.
+# This rank is the dimension of the orbit, which is that of $S$.
+# So the map is a submersion to $S$, and submersions are open: its image contains a neighbourhood of $W$ in $S$.
 # :::
 #
 # The matrices of {prf:ref}`def-hidden` and the shifts form such a group, because a matrix takes one shift to another.
@@ -594,6 +594,8 @@ assert kernel == space.dimension + shifts and shifts == 16
 #
 # ## What can I do to my network?
 #
+# Let `g = space.sample(draw)` be a random element of its group.
+#
 # :::{list-table}
 # :header-rows: 1
 # :widths: auto
@@ -605,10 +607,10 @@ assert kernel == space.dimension + shifts and shifts == 16
 #   - `space = find_symmetries(net, x)`
 #   - Without a rule an axis is frozen: `space.stays()` names the operation.
 # * - know that the answer is right
-#   - `verify(space, net, space.sample(draw), x)`
+#   - `verify(space, net, g, x)`
 #   - In float32 rounding is 1e-6, not 1e-15: verify in float64.
 # * - move a whole network
-#   - `space.act(net, space.sample(draw))`
+#   - `space.act(net, g)`
 #   - The optimiser's moments do not move with it.
 # * - move the units of one layer
 #   - `space.act(net, {"relu2": A})`
@@ -620,10 +622,10 @@ assert kernel == space.dimension + shifts and shifts == 16
 #   - `fold_biases(space, net, x)`
 #   - They are not in `space.dimension`.
 # * - compare two networks up to symmetry
-#   - `match(space, one, two)`, in {doc}`01d_orbits`
+#   - `match(space, one, two)`, in {doc}`1d <01d_orbits>`
 #   - Equal or dead units leave spaces `undetermined`.
 # * - store one network of each orbit
-#   - `canonicalise(space, net)`, in {doc}`01d_orbits`
+#   - `canonicalise(space, net)`, in {doc}`1d <01d_orbits>`
 #   - It needs weights of 32 bits.
 # :::
 #

@@ -502,12 +502,6 @@ def test_an_edited_table_is_computed_again_and_runs_with_other_parameters_are_ap
     assert len([*(tiny_book.build / "runs").glob("01_first-*/areas.csv")]) == 2
 
 
-def test_networks_of_a_package_that_is_missing_stop_a_run_before_any_work(monkeypatch):
-    monkeypatch.setitem(sys.modules, "torchvision", None)  # importing it raises, and no spec is found
-    with pytest.raises(BookError, match="which is missing: pip install torchvision"):
-        execute.check_world({"networks": ["resnet18"]})
-
-
 def test_the_parameters_of_a_chapter_are_shown_without_running_it(tiny_book):
     shown = CliRunner().invoke(cli, ["run", "1", "--parameters", "-p", "seed=3"])
     assert "seed: int = 3  # of everything random" in shown.output and not runs(tiny_book)

@@ -293,8 +293,9 @@ told.say(shortcut_printed_low=by_print.min(), shortcut_printed_high=by_print.max
 #
 # A small network for each operation, with three units before and after it.
 # `find_symmetries` gives the group; a random element has to keep the outputs.
-# The *kernel* is that of the Jacobian of the outputs with respect to the parameters: it bounds the dimension from above
-# ({eq}`eq-functional`), so what it exceeds the group by is missed by the rule, or no matrix on units.
+# The *kernel* is that of the Jacobian of the outputs with respect to the parameters.
+# By {eq}`eq-functional` it bounds the dimension from above; what it exceeds the group by is missed by the rule, or no
+# matrix on units.
 # A network in which a unit is inactive on every input has more of it by accident.
 
 
@@ -938,10 +939,9 @@ told.say(moved_networks=len(moved_networks))
 #   - nothing: the statements hold for all weights
 # :::
 #
-# *What the authors' code does that this book does not*: the repository of {cite:t}`godfrey2022` writes residual networks
-# whose activations can be cut at each block, and has a ResNet-18 and compact convolutional transformers, which this book
-# does not train.
-# It has no code for the condition of Remark 3.6 that we could compare.
+# *What the authors' code does that this book does not*: the repository of {cite:t}`godfrey2022` has a ResNet-18 and
+# compact convolutional transformers, which this book does not train; here only the symmetries of such networks are
+# found.
 #
 # (rec-any-claims)=
 # ## All claims
