@@ -239,11 +239,11 @@ single_curves(
 # Match one to the other first, and the average is good, at least on digits.*
 # Neuron 3 of one network need not do what neuron 3 of the other does.
 # Git re-basin looks for the permutation $\pi$ of hidden units that makes them most alike {cite}`ainsworth2023`.
-# One way compares activations: $h^{(1)}_i$ are those of unit $i$ in network 1 on some images, and
+# One way compares the activations $h^{(1)}_i$ of unit $i$ in network 1, on some images, with those of network 2:
 #
-# $$\max_\pi \sum_i \operatorname{corr}\bigl(h^{(1)}_i, h^{(2)}_{\pi(i)}\bigr)$$ (eq-assign-units)
+# $$\max_\pi \sum_i \operatorname{corr}\bigl(h^{(1)}_i, h^{(2)}_{\pi(i)}\bigr).$$ (eq-assign-units)
 #
-# is a linear assignment, which is solved exactly.
+# This is a linear assignment, which is solved exactly.
 # For a perceptron with one hidden layer it is a few lines, with the correlations before and after ReLU added:
 
 # %% tags=["hide-input"]
