@@ -524,13 +524,13 @@ print(f"outputs differ by {apart:.0e}")
 # Those with $(0.6, 0.8)$ and $(0.8, 0.6)$: both sums are 1.4.
 # Two unit vectors have one weighted sum only if their difference is orthogonal to the weights, which has probability 0
 # for random weights.
-# Equal rows tie with every weights, but exchanging equal rows exchanges only their $v_i$.
+# Equal rows tie whatever the weights: then their $v_i$ may be sorted, or the two neurons be merged.
 # ::::
 #
 # :::{exercise}
 # :label: ex-equal
 # In a convolutional network each layer is often rounded with one step, by its largest weight.
-# Channel $i$ has ranges $r_i$ (the largest weight that writes it) and $t_i$ (the largest that reads it).
+# Channel $i$ has ranges $p_i$ (the largest weight that writes it) and $t_i$ (the largest that reads it).
 # Which scaling makes both ranges equal {cite}`nagel2019`?
 # Does rounding cost less there?
 # :::
@@ -538,7 +538,7 @@ print(f"outputs differ by {apart:.0e}")
 # ::::{solution} ex-equal
 # :class: dropdown
 #
-# $$a_i = \sqrt{t_i/r_i}\ \Rightarrow\ a_ir_i = t_i/a_i = \sqrt{r_it_i}.$$ (eq-equal)
+# $$a_i = \sqrt{t_i/p_i}\ \Rightarrow\ a_ip_i = t_i/a_i = \sqrt{p_it_i}.$$ (eq-equal)
 #
 # Fold batch norm into the convolutions first, and go through all layers until nothing changes.
 # At 4 bits the logits err by {fact}`01d_orbits.equal_trained:.0f` % as trained,
@@ -551,17 +551,17 @@ print(f"outputs differ by {apart:.0e}")
 #
 # :::{exercise}
 # :label: ex-equal-best
-# Let channel $i$ have the ranges $r_i$ and $t_i$ of {ref}`ex-equal`.
-# Rounding with one step a layer gives the channel the precision $r_i/\max_jr_j$ where it is written
+# Let channel $i$ have the ranges $p_i$ and $t_i$ of {ref}`ex-equal`.
+# Rounding with one step a layer gives the channel the precision $p_i/\max_jp_j$ where it is written
 # and $t_i/\max_jt_j$ where it is read.
 # Multiply the two and sum over $i$: show that no scaling makes the sum larger than {eq}`eq-equal` does.
 # :::
 #
 # ::::{solution} ex-equal-best
 # :class: dropdown
-# A scaling keeps every product $r_it_i$, so the sum is $\sum_ir_it_i/(\max_jr'_j\,\max_jt'_j)$,
-# and one minimises $\max_jr'_j\max_jt'_j \ge \max_jr_jt_j$ over the scaled ranges.
-# With $r'_j = t'_j = \sqrt{r_jt_j}$ both sides are equal.
+# A scaling keeps every product $p_it_i$, so the sum is $\sum_ip_it_i/(\max_jp'_j\,\max_jt'_j)$,
+# and one minimises $\max_jp'_j\max_jt'_j \ge \max_jp_jt_j$ over the scaled ranges.
+# With $p'_j = t'_j = \sqrt{p_jt_j}$ both sides are equal.
 # ::::
 #
 # :::{exercise}
