@@ -368,7 +368,8 @@ assert all(torch.allclose(*pair) for pair in zip(*forms, strict=True))
 # The second network was the first, swapped and scaled.
 # `canonicalise` goes through all hidden spaces of a network in this way, where the group of each allows it: ReLU has no
 # step 2, tanh has no step 1.
-# It weighs the entries of a sum by fixed random numbers, so that sums rarely tie, and names the spaces where they do.
+# `canonicalise` weighs the entries of a sum by fixed random numbers, so that sums rarely tie, and names the spaces
+# where they do.
 # The normal forms of a ResNet-20, before and after a random element, agree to {fact}`01d_orbits.gap_normal:.0e` of the
 # largest entry ({ref}`rec-normal-forms`).
 #
@@ -383,7 +384,7 @@ assert all(torch.allclose(*pair) for pair in zip(*forms, strict=True))
 # hundred steps.
 # At a large learning rate the move harms* ({ref}`rec-teleport`).
 # The idea is called *teleportation* {cite}`zhao2022,zhao2024`.
-# {cite:t}`lebeurrier2026` choose the scalings of a ReLU network before training by another criterion.
+# {cite:t}`lebeurrier2026` choose the scalings of a ReLU network by another criterion, to train faster.
 #
 # Scale what enters neuron $i$ by $a_i$, and let the loss $L$, where it is differentiable, have the gradients
 # $G_i^{\mathrm{in}}$ by its incoming weights with bias, and $G_i^{\mathrm{out}}$ by its outgoing weights.
