@@ -239,11 +239,11 @@ single_curves(
 # Match one to the other first, and the average is good, at least on digits.*
 # Neuron 3 of one network need not do what neuron 3 of the other does.
 # Git re-basin looks for the permutation $\pi$ of hidden units that makes them most alike {cite}`ainsworth2023`.
-# One way compares activations: $h^{(1)}_i$ are those of unit $i$ in network 1 on some images, and
+# One way compares the activations $h^{(1)}_i$ of unit $i$ in network 1, on some images, with those of network 2:
 #
-# $$\max_\pi \sum_i \operatorname{corr}\bigl(h^{(1)}_i, h^{(2)}_{\pi(i)}\bigr)$$ (eq-assign-units)
+# $$\max_\pi \sum_i \operatorname{corr}\bigl(h^{(1)}_i, h^{(2)}_{\pi(i)}\bigr).$$ (eq-assign-units)
 #
-# is a linear assignment, which is solved exactly.
+# This is a linear assignment, which is solved exactly.
 # For a perceptron with one hidden layer it is a few lines, with the correlations before and after ReLU added:
 
 # %% tags=["hide-input"]
@@ -368,7 +368,8 @@ assert all(torch.allclose(*pair) for pair in zip(*forms, strict=True))
 # The second network was the first, swapped and scaled.
 # `canonicalise` goes through all hidden spaces of a network in this way, where the group of each allows it: ReLU has no
 # step 2, tanh has no step 1.
-# It weighs the entries of a sum by fixed random numbers, so that sums rarely tie, and names the spaces where they do.
+# `canonicalise` weighs the entries of a sum by fixed random numbers, so that sums rarely tie, and names the spaces
+# where they do.
 # The normal forms of a ResNet-20, before and after a random element, agree to {fact}`01d_orbits.gap_normal:.0e` of the
 # largest entry ({ref}`rec-normal-forms`).
 #
@@ -383,7 +384,7 @@ assert all(torch.allclose(*pair) for pair in zip(*forms, strict=True))
 # hundred steps.
 # At a large learning rate the move harms* ({ref}`rec-teleport`).
 # The idea is called *teleportation* {cite}`zhao2022,zhao2024`.
-# {cite:t}`lebeurrier2026` choose the scalings of a ReLU network before training by another criterion.
+# {cite:t}`lebeurrier2026` choose the scalings of a ReLU network by another criterion, to train faster.
 #
 # Scale what enters neuron $i$ by $a_i$, and let the loss $L$, where it is differentiable, have the gradients
 # $G_i^{\mathrm{in}}$ by its incoming weights with bias, and $G_i^{\mathrm{out}}$ by its outgoing weights.
@@ -524,13 +525,13 @@ print(f"outputs differ by {apart:.0e}")
 # Those with $(0.6, 0.8)$ and $(0.8, 0.6)$: both sums are 1.4.
 # Two unit vectors have one weighted sum only if their difference is orthogonal to the weights, which has probability 0
 # for random weights.
-# Equal rows tie with every weights, but exchanging equal rows exchanges only their $v_i$.
+# Equal rows tie whatever the weights: then their $v_i$ may be sorted, or the two neurons be merged.
 # ::::
 #
 # :::{exercise}
 # :label: ex-equal
 # In a convolutional network each layer is often rounded with one step, by its largest weight.
-# Channel $i$ has ranges $r_i$ (the largest weight that writes it) and $t_i$ (the largest that reads it).
+# Channel $i$ has ranges $p_i$ (the largest weight that writes it) and $t_i$ (the largest that reads it).
 # Which scaling makes both ranges equal {cite}`nagel2019`?
 # Does rounding cost less there?
 # :::
@@ -538,7 +539,7 @@ print(f"outputs differ by {apart:.0e}")
 # ::::{solution} ex-equal
 # :class: dropdown
 #
-# $$a_i = \sqrt{t_i/r_i}\ \Rightarrow\ a_ir_i = t_i/a_i = \sqrt{r_it_i}.$$ (eq-equal)
+# $$a_i = \sqrt{t_i/p_i}\ \Rightarrow\ a_ip_i = t_i/a_i = \sqrt{p_it_i}.$$ (eq-equal)
 #
 # Fold batch norm into the convolutions first, and go through all layers until nothing changes.
 # At 4 bits the logits err by {fact}`01d_orbits.equal_trained:.0f` % as trained,
@@ -551,17 +552,17 @@ print(f"outputs differ by {apart:.0e}")
 #
 # :::{exercise}
 # :label: ex-equal-best
-# Let channel $i$ have the ranges $r_i$ and $t_i$ of {ref}`ex-equal`.
-# Rounding with one step a layer gives the channel the precision $r_i/\max_jr_j$ where it is written
+# Let channel $i$ have the ranges $p_i$ and $t_i$ of {ref}`ex-equal`.
+# Rounding with one step a layer gives the channel the precision $p_i/\max_jp_j$ where it is written
 # and $t_i/\max_jt_j$ where it is read.
 # Multiply the two and sum over $i$: show that no scaling makes the sum larger than {eq}`eq-equal` does.
 # :::
 #
 # ::::{solution} ex-equal-best
 # :class: dropdown
-# A scaling keeps every product $r_it_i$, so the sum is $\sum_ir_it_i/(\max_jr'_j\,\max_jt'_j)$,
-# and one minimises $\max_jr'_j\max_jt'_j \ge \max_jr_jt_j$ over the scaled ranges.
-# With $r'_j = t'_j = \sqrt{r_jt_j}$ both sides are equal.
+# A scaling keeps every product $p_it_i$, so the sum is $\sum_ip_it_i/(\max_jp'_j\,\max_jt'_j)$,
+# and one minimises $\max_jp'_j\max_jt'_j \ge \max_jp_jt_j$ over the scaled ranges.
+# With $p'_j = t'_j = \sqrt{p_jt_j}$ both sides are equal.
 # ::::
 #
 # :::{exercise}
