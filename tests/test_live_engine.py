@@ -18,9 +18,8 @@ from intertwine_book.live.export import exported, exported_digits, from_page, ro
 from intertwine_book.live.instrument import instrument
 
 LAYERS = """
-const layers = Engine.network(given.network), trace = [];
-Engine.run(layers, given.x, { fit: given.fit ?? 0, trace });
-return trace;
+const layers = Engine.network(given.network), fit = given.fit ?? 0;
+return layers.map((_, k) => Engine.run(layers, given.x, { to: k + 1, fit }));
 """
 
 
