@@ -27,9 +27,9 @@ function bench(root, { data, opens, shows, bars, choices, measures }) {
   const digits = element(results, "div", { class: "digits", role: "img" });
   const shown = Array.from({ length: 10 }, (_, k) => {
     const i = alone.answers.findIndex((answer, each) => answer === k && labels[data.fit + each] === k);
-    const box = element(digits, "div"), svg = element(box, "svg", { viewBox: "0 0 8 8" });
-    Controls.image(svg, 0, 0, 1, Engine.greys(data.digits, data.fit + i));
-    return { i, said: element(box, "span") };
+    const box = element(digits, "div"), image = Controls.image(0, 0, 1, Engine.greys(data.digits, data.fit + i));
+    box.innerHTML = `<svg viewBox="0 0 8 8">${image}</svg><span></span>`;
+    return { i, said: box.lastChild };
   });
 
   // ---- controls: those that the page asks about, and the others in a fold
