@@ -23,6 +23,11 @@ const Controls = (() => {
   const put = (value) => (Array.isArray(value) ? value.join("") : value === false ? "" : escaped(value));
   const markup = ({ raw }, ...values) => String.raw({ raw }, ...values.map(put));
 
+  function fill(part, text) {  // with markup, unless it shows that already: then the page has nothing to lay out
+    if (part.filled !== text) part.innerHTML = text;
+    part.filled = text;
+  }
+
   // Where an instrument stands: without this script its still picture is seen, with it the instrument, in
   // print again the picture. What fails while it is built leaves the picture.
   function start(id, build, data) {
@@ -159,6 +164,6 @@ const Controls = (() => {
   };
   const percent = (share, digits = 0) => `${number(100 * share, digits)} %`;
 
-  return { element, set, markup, start, columns, panel, image, slider, choice, button, buttons, drag, inside, fold,
+  return { element, set, markup, fill, start, columns, panel, image, slider, choice, button, buttons, drag, inside, fold,
     announcer, drawing, still, number, percent };
 })();

@@ -46,9 +46,9 @@ function orbit(root, { networks, digits, removed, neuron, colours, activation })
   const ten = [...Array(10).keys()], left = neurons.map((k) => 60 + 42.5 * k);  // of each column
   const frame = (x, wide, more) => `<rect x="${x}" y="86" width="${wide}" height="178" rx="3" ${more}/>`;
   svg.innerHTML = words.map(([word, y]) => text(0, y, word, 'text-anchor="start"')).join("")
-    + ten.map((k) => Controls.image(66 + 34 * k, 4, 3.5, Engine.greys(digits, k))).join("") + "<g></g>"
-    + left.map((x) => frame(x, 40, 'fill="transparent" style="cursor: pointer"')).join("");
-  const moved = svg.querySelector("g");
+    + ten.map((k) => Controls.image(66 + 34 * k, 4, 3.5, Engine.greys(digits, k))).join("")
+    + "<g></g>".repeat(1 + width) + left.map((x) => frame(x, 40, 'fill="transparent" style="cursor: pointer"')).join("");
+  const parts = svg.querySelectorAll("g");
   svg.querySelectorAll("g ~ rect").forEach((target, k) => target.addEventListener("click", () => pick(order[k])));
   const result = element(root, "p", { class: "result" }), announce = Controls.announcer(root);
 
@@ -58,7 +58,7 @@ function orbit(root, { networks, digits, removed, neuron, colours, activation })
       const wrong = given[row][k] !== given[0][k] && `fill="${colours.red}" text-decoration="underline"`;
       return text(80 + 34 * k, 32 + 20 * row, given[row][k], `font-weight="600" ${wrong || ""}`);
     }));
-    const columns = left.flatMap((x, k) => {
+    const columns = left.map((x, k) => {
       const high = Math.min(80, 9 * norms[k]), shares = W.d.subarray(64 * k, 64 * k + 64).map((w) => w / most);
       const look = gone.has(k) ? `fill="none" stroke="${colours.grey}"` : `fill="${colours.blue}"`;
       const ring = order[k] === chosen ? colours.green : "none";
@@ -68,15 +68,15 @@ function orbit(root, { networks, digits, removed, neuron, colours, activation })
         Controls.image(x + 2, 89, 4.5, shares, colours.blue),
         Controls.image(x + 2, 89, 4.5, shares.map((share) => -share), colours.red),
         text(x + 20, 234 - high, number(norms[k], 1)), text(x + 20, 258, order[k] + 1),
-      ];
+      ].join("");
     });
-    moved.innerHTML = [...answers, ...columns].join("");
+    [answers.join(""), ...columns].forEach((drawn, k) => Controls.fill(parts[k], drawn));
     const right = given.map((row) => percent(Engine.accuracy(row, digits.labels), 1));
     const stays = change < 5e-4 ? "The outputs stay"
       : `The largest change of an output: ${percent(change, change < 0.0995 ? 1 : 0)} of the largest output; `
         + `this change does not commute with ${word}`;
-    result.innerHTML = `<b>${stays}</b>; ${right[1]} of ${count} digits are right. Without the ${removed} `
-      + `neurons of smallest norm (dashed): <b>${right[2]}</b>.`;
+    Controls.fill(result, `<b>${stays}</b>; ${right[1]} of ${count} digits are right. Without the ${removed} `
+      + `neurons of smallest norm (dashed): <b>${right[2]}</b>.`);
     announce(result.textContent);
   };
   const ask = Controls.drawing(draw);
