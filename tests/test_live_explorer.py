@@ -343,12 +343,12 @@ def test_two_explorers_on_one_page_share_no_id():
 
 
 def test_lines_of_one_lane_do_not_meet_and_every_reader_has_an_arrow():
-    for view in RECORDED.values():
-        lines = ways(view)
-        far = [(lane, start, rows[-1][0]) for _, start, _, _, lane, rows in (each for each in lines if each[4:])]
+    for shown in RECORDED.values():
+        lines = ways(shown)
+        far = [(each[4], each[1], each[5][-1][0]) for each in lines if each[4:]]
         for k, (lane, start, end) in enumerate(far):
             assert all(start >= stop or begin >= end for other, begin, stop in far[:k] if other == lane)
-        read = [(start, end) for start, ends, on in view["values"] for end in ends for _ in on or [-1]]
+        read = [(start, end) for start, ends, on in shown["values"] for end in ends for _ in on or [-1]]
         near = [(start, start + 1) for _, start, _, near, *_ in lines if near]
         further = [(each[1], row) for each in lines if each[4:] for row, _ in each[5]]
         assert sorted(read) == sorted(near + further)
@@ -359,7 +359,10 @@ def test_without_javascript_the_first_network_is_a_picture():
     shown = worded("a block", RECORDED[key(MODERN)])
     for space in shown["spaces"]:
         assert f"{space['name']}: {space['group']}" in still
-    assert still.count('id="explorer-node-') == len(shown["rows"]) and f"dimension {shown['dimension']:,}" in still
+    assert (
+        still.count('id="explorer-node-') == len(shown["rows"])
+        and f"dimension {shown['dimension']:,}" in still
+    )
 
 
 def test_a_network_of_one_s_own_is_explored(browser):

@@ -1,9 +1,9 @@
 // The instrument of angle.py. A matrix leaves the identity, in two neurons and in the channels of a trained
 // network; least squares repairs what it can after the ReLU.
 function angle(root, { network, digits, fit, before, planes, look, start }) {
-  const { element, number } = Controls, { matrix, times, transposed, each, leastSquares } = Algebra;
+  const { element, number } = Controls, { matrix, times, turned, each, diagonal, leastSquares } = Algebra;
   const layers = Engine.network(network), z = Engine.run(layers, Engine.images(digits), { to: before });
-  const labels = digits.labels.slice(fit), n = z.c;
+  const labels = digits.labels.slice(fit);
   const percent = (share, digits) => Controls.percent(share, digits).replace(" ", "\u00a0");
   const relu = (M) => each(M, (v) => Math.max(v, 0));
 
@@ -14,15 +14,11 @@ function angle(root, { network, digits, fit, before, planes, look, start }) {
   const alone = accuracy(relu(judged));
   const inputs = matrix(2, 4, Float64Array.from([1, 1, -1, -1, 1, -1, 1, -1])), four = relu(inputs);
 
-  // Of `size` rows: a turn by the angle in each plane of an orthogonal basis, or a stretch, which is in the
-  // group: by a factor in every second direction, and by its inverse in the others.
-  const made = (size, basis) => {
-    const A = Algebra.eye(size), t = state.at * Math.PI / 180, factor = 2 ** (state.at / 180);
-    for (let i = 0; i < size; i++) {
-      A.d[i * size + i] = state.kind === "turn" ? Math.cos(t) : factor ** (i % 2 ? -1 : 1);
-      if (state.kind === "turn") A.d[i * size + (i ^ 1)] = (i % 2 ? 1 : -1) * Math.sin(t);
-    }
-    return state.kind === "turn" && basis ? times(times(basis, A), transposed(basis)) : A;
+  // A turn by the angle in each plane of the rows of V, or a stretch, which is in the group: by a factor in
+  // every second direction, and by its inverse in the others.
+  const made = (V) => {
+    if (state.kind === "turn") return turned(V, Array(V.r / 2).fill(state.at * Math.PI / 180));
+    return diagonal(Array.from({ length: V.r }, (_, i) => 2 ** (state.at / 180 * (i % 2 ? -1 : 1))));
   };
 
   // on a telephone the third panel is below the others, as wide as both
@@ -50,7 +46,7 @@ function angle(root, { network, digits, fit, before, planes, look, start }) {
   const line = ([x, y], [u, v], paint) => `<path d="M${x} ${y}L${u} ${v}" ${paint}/>`;
   const column = (M, k) => [24 * M.d[k], -24 * M.d[M.c + k]];
   const planesDrawn = () => {
-    const moved = times(made(2), inputs), bent = relu(moved), { made: back, left } = leastSquares(bent, four);
+    const moved = times(made(Algebra.eye(2)), inputs), bent = relu(moved), { made: back, left } = leastSquares(bent, four);
     const drawn = colours.map((colour, k) => {
       const [at, to, put, wanted] = [moved, bent, back, four].map((M) => column(M, k)), r = 7 - 1.2 * k;
       const stroke = `stroke="${colour}"`, ring = `fill="none" stroke-width="1.5" ${stroke}`;
@@ -65,7 +61,7 @@ function angle(root, { network, digits, fit, before, planes, look, start }) {
   };
   const draw = () => {
     planesDrawn();
-    const A = made(n, planes), after = relu(Engine.mix(A, judged));
+    const A = made(Algebra.transposed(planes)), after = relu(Engine.mix(A, judged));
     const { B: R, left } = leastSquares(relu(times(A, seen)), wanted);
     const both = [accuracy(after), accuracy(Engine.mix(R, after))], x = state.at / 1.8;
     const marks = (r) => both.map((share, k) => dot(x, 90 - 90 * share, r,

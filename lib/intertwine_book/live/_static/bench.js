@@ -1,6 +1,6 @@
 // The stitching bench of bench.py: the front of one network, a map of channels, the back of another.
 function bench(root, { data, opens, shows, bars, choices, measures }) {
-  const { element, percent, number } = Controls, stitching = Stitching(data), { labels } = data.digits;
+  const { element, markup, percent, number } = Controls, stitching = Stitching(data), { labels } = data.digits;
   const first = { front: "twin", layer: 2, before: false, turn: 0, map: "none", rank: Infinity, stretch: 0,
     norm: "frozen", hand: [], ...opens };
   const joined = "Front: first layers of one network → map → back: last layers of the second network.";
@@ -13,9 +13,9 @@ function bench(root, { data, opens, shows, bars, choices, measures }) {
   const rows = new Map();
   function measure(parent, name) {
     const row = element(parent, "div", { class: `measure ${name}` });
-    element(row, "span", {}, measures[name]);
-    const track = element(row, "div", { class: "track" });
-    rows.set(name, { bar: element(track, "i"), said: element(row, "b"), track });
+    row.innerHTML = markup`<span>${measures[name]}</span><div class="track"><i></i></div><b></b>`;
+    const [, track, said] = row.children;
+    rows.set(name, { bar: track.firstChild, said, track });
   }
   ["accuracy", ...bars].forEach((name) => measure(results, name));
   const alone = stitching.alone(state);

@@ -10,11 +10,8 @@ const Controls = (() => {
     return made;
   }
 
-  function set(made, attributes) {  // false takes an attribute away, true gives an empty one
-    for (const [key, value] of Object.entries(attributes)) {
-      if (value === false) made.removeAttribute(key);
-      else made.setAttribute(key, value === true ? "" : value);
-    }
+  function set(made, attributes) {
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
   }
 
   // Markup from a template. What is put in is text, in which `<` begins no element; false is nothing, and an

@@ -18,12 +18,9 @@ function orbit(root, { networks, digits, removed, neuron, colours, activation })
 
   function move() {
     const { sigma, bias, into, out, Z } = trained[activation];
-    const A = matrix(width, width);  // neurons are scaled and in order, then turned in pairs
-    neurons.forEach((k) => {
-      const one = order[k], other = order[k ^ 1];
-      A.d[k * width + one] = Math.cos(angle) * scale[one];
-      A.d[k * width + other] = Math.sin(angle) * scale[other] * (k % 2 ? 1 : -1);
-    });
+    const P = matrix(width, width), pairs = Array(width / 2).fill(angle);
+    order.forEach((from, k) => { P.d[k * width + from] = scale[from]; });
+    const A = times(Algebra.turned(Algebra.eye(width), pairs), P);  // scaled and in order, then turned in pairs
     const W = times(A, into), before = each(Z, sigma), after = each(times(A, Z), sigma);
     const repaired = times(out, Algebra.leastSquares(after, before).B);
     const norms = neurons.map((k) => Math.hypot(...W.d.subarray(k * W.c, (k + 1) * W.c)));
