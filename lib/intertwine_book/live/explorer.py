@@ -83,7 +83,7 @@ def _page(
     }
     views = {each: worded(titles.get(each, each), view) for each, view in views.items()}
     most = max(len(each["spaces"]) for each in views.values())
-    data = packed({each: view | {"values": ways(view)} for each, view in views.items()})
+    data = packed({each: view | {"values": ways(view), "rows": _short(view)} for each, view in views.items()})
     data |= {"first": first, "public": [*public]}
     data["colours"] = [colour(k % 7 + 14 * (k // 7)) for k in range(most)]  # the eighth is unlike the first
     data["sides"] = [[title, side] for side, title in SIDES.items()]
@@ -95,6 +95,11 @@ def _page(
         f"dimension {shown['dimension']:,} of {shown['parameters']:,} weights."
     )
     return instrument(name, ["explorer"], data, still(shown, name), sentence)
+
+
+def _short(view: NetworkView) -> list[dict[str, Any]]:
+    """Rows without the sides that are empty."""
+    return [{part: what for part, what in row.items() if what} for row in view["rows"]]
 
 
 def _edges(shown: NetworkView) -> list[GraphEdge]:

@@ -134,7 +134,7 @@ function explorer(root, data) {
         + `${drawn}</g>`;
     };
     const parts = values.map((value) => mark([value[0]], arrows(value, left, top)));
-    rows.forEach(({ label, reads, writes }, k) => {
+    rows.forEach(({ label, reads = [], writes = [] }, k) => {
       const y = top(k), passing = values.filter(([, start, , near, , far = []]) => start === k
         || far.some(([row]) => row === k) || (near && start === k - 1)).map(([space]) => space);
       const box = `x="${left}" y="${y}" width="${width}" height="${HEIGHT}" rx="3" stroke="${GREY}"`;
