@@ -32,7 +32,8 @@ function angle(root, { network, digits, fit, before, planes, look, start }) {
   const cross = '<path d="M-54 0H54M0 -54V54" stroke="currentColor" opacity="0.4"/>';
   const text = (x, y, anchor, said) => `<text x="${x}" y="${y}" text-anchor="${anchor}" fill="currentColor" `
     + `font-size="7.5">${said}</text>`;
-  const hidden = panel("after ReLU", "Four inputs, turned, and where ReLU takes them", "-55 -55 110 110", cross);
+  const hidden = panel("after ReLU", "Four inputs, turned, and where ReLU takes them",
+    "-55 -55 110 110", cross);
   const mended = panel("after the best linear repair (rings: where they should be)",
     "The four activations after the repair, and where they belong", "-55 -55 110 110", cross);
   const graph = panel("", "Accuracy of the trained network, by angle or factor", "-26 -6 134 120",
@@ -46,13 +47,15 @@ function angle(root, { network, digits, fit, before, planes, look, start }) {
   const line = ([x, y], [u, v], paint) => `<path d="M${x} ${y}L${u} ${v}" ${paint}/>`;
   const column = (M, k) => [24 * M.d[k], -24 * M.d[M.c + k]];
   const planesDrawn = () => {
-    const moved = times(made(Algebra.eye(2)), inputs), bent = relu(moved), { made: back, left } = leastSquares(bent, four);
+    const moved = times(made(Algebra.eye(2)), inputs), bent = relu(moved);
+    const { made: back, left } = leastSquares(bent, four);
     const drawn = colours.map((colour, k) => {
       const [at, to, put, wanted] = [moved, bent, back, four].map((M) => column(M, k)), r = 7 - 1.2 * k;
       const stroke = `stroke="${colour}"`, ring = `fill="none" stroke-width="1.5" ${stroke}`;
-      const full = `fill="${colour}"`;
-      return [line(at, to, `stroke-dasharray="2 2" ${stroke}`) + dot(...at, 3, ring) + dot(...to, r, full),
-        line(wanted, put, `stroke-width="2" ${stroke}`) + dot(...wanted, r + 2, ring) + dot(...put, r - 1, full)];
+      const way = line(at, to, `stroke-dasharray="2 2" ${stroke}`), full = `fill="${colour}"`;
+      const gap = line(wanted, put, `stroke-width="2" ${stroke}`);
+      return [way + dot(...at, 3, ring) + dot(...to, r, full),
+        gap + dot(...wanted, r + 2, ring) + dot(...put, r - 1, full)];
     });
     [hidden, mended].forEach(({ marks }, m) => { marks.innerHTML = drawn.map((both) => both[m]).join(""); });
     const rounded = colours.map((_, k) => column(bent, k).map((v) => Math.round(1e6 * v) + 0).join());

@@ -50,9 +50,9 @@ function basis(root, { maps, codes, shows, concepts, paints, pictures, side, siz
   const across = `width: ${Math.floor(100 / pictures.length) - 1}%; margin-right: 1%`;
   const canvas = `<canvas width="${size}" height="${size}" style="${across}"></canvas>`;
   const rows = units.map((unit) => {
-    const box = element(results, "div"), alt = `Scenes, of which the pixels that unit ${unit} selects are lit`;
+    const box = element(results, "div"), alt = `pixels that unit ${unit} selects are lit`;
     box.innerHTML = '<p style="margin: 0.3em 0 0.1em"></p>'
-      + `<div role="img" aria-label="${alt}">${canvas.repeat(pictures.length)}</div>`;
+      + `<div role="img" aria-label="Scenes, of which the ${alt}">${canvas.repeat(pictures.length)}</div>`;
     const pens = [...box.querySelectorAll("canvas")].map((each) => each.getContext("2d"));
     return { said: box.firstChild, pens };
   });
@@ -87,8 +87,8 @@ function basis(root, { maps, codes, shows, concepts, paints, pictures, side, siz
   const circle = (x, y, r, colour) => `<circle cx="${x}" cy="${y}" r="${r}" fill="${colour}"/>`;
   const dot = ({ k, colour }) => `<g stroke="${colour}">`
     + `${circle(scale * values[0][k], -scale * values[1][k], 1.8, colour)}</g>`;
-  const text = (said, x, y, anchor = "start") => `<text x="${x}" y="${y}" fill="currentColor" font-size="8.5" `
-    + `text-anchor="${anchor}">${said}</text>`;
+  const text = (said, x, y, anchor = "start") => `<text x="${x}" y="${y}" text-anchor="${anchor}" `
+    + `fill="currentColor" font-size="8.5">${said}</text>`;
   const legend = own.map((concept, k) => circle(-96, -85 + 12 * k, 3, paints[k])
     + text(`shows ${concepts[concept]}`, -90, -82 + 12 * k));
   svg.innerHTML = spots.map(dot).join("") + text(`value of unit ${units[0]} →`, 106, 20, "end")
@@ -103,7 +103,7 @@ function basis(root, { maps, codes, shows, concepts, paints, pictures, side, siz
       light(rows[u]);
       const said = `Unit ${units[u]}, best match: ${concepts[found.best]} (IoU ${number(found.iou, 2)})`;
       rows[u].said.textContent = said;
-      drawn.push(`<line x1="0" y1="0" x2="${64 * x}" y2="${-64 * y}" stroke="currentColor" stroke-width="1.5"/>`,
+      drawn.push(`<path d="M0 0L${64 * x} ${-64 * y}" stroke="currentColor" stroke-width="1.5"/>`,
         text(`unit ${units[u]}`, 66 * x + 2, 8 - 76 * y, x < -0.1 ? "end" : "start"));
       if (u > 0) return said;
       const [a, b] = [x, -y].map((part) => scale * found.level * part);

@@ -1,6 +1,7 @@
 // The stitching bench of bench.py: the front of one network, a map of channels, the back of another.
 function bench(root, { data, opens, shows, bars, choices, measures }) {
-  const { element, markup, percent, number } = Controls, stitching = Stitching(data), { labels } = data.digits;
+  const { element, markup, percent, number } = Controls, { labels } = data.digits;
+  const stitching = Stitching(data);
   const first = { front: "twin", layer: 2, before: false, turn: 0, map: "none", rank: Infinity, stretch: 0,
     norm: "frozen", hand: [], ...opens };
   const joined = "Front: first layers of one network → map → back: last layers of the second network.";
@@ -27,8 +28,8 @@ function bench(root, { data, opens, shows, bars, choices, measures }) {
   const digits = element(results, "div", { class: "digits", role: "img" });
   const shown = Array.from({ length: 10 }, (_, k) => {
     const i = alone.answers.findIndex((answer, each) => answer === k && labels[data.fit + each] === k);
-    const box = element(digits, "div"), image = Controls.image(0, 0, 1, Engine.greys(data.digits, data.fit + i));
-    box.innerHTML = `<svg viewBox="0 0 8 8">${image}</svg><span></span>`;
+    const box = element(digits, "div"), greys = Engine.greys(data.digits, data.fit + i);
+    box.innerHTML = `<svg viewBox="0 0 8 8">${Controls.image(0, 0, 1, greys)}</svg><span></span>`;
     return { i, said: box.lastChild };
   });
 

@@ -20,7 +20,7 @@ const Controls = (() => {
   const put = (value) => (Array.isArray(value) ? value.join("") : value === false ? "" : escaped(value));
   const markup = ({ raw }, ...values) => String.raw({ raw }, ...values.map(put));
 
-  function fill(part, text) {  // with markup, unless it shows that already: then the page has nothing to lay out
+  function fill(part, text) {  // with markup, unless it shows that already: a page is slow to lay out
     if (part.filled !== text) part.innerHTML = text;
     part.filled = text;
   }
@@ -161,6 +161,6 @@ const Controls = (() => {
   };
   const percent = (share, digits = 0) => `${number(100 * share, digits)} %`;
 
-  return { element, set, markup, fill, start, columns, panel, image, slider, choice, button, buttons, drag, inside, fold,
-    announcer, drawing, still, number, percent };
+  return { element, set, markup, fill, start, columns, panel, image, slider, choice, button, buttons, drag,
+    inside, fold, announcer, drawing, still, number, percent };
 })();

@@ -38,8 +38,8 @@ const Engine = (() => {
         const at = (position * q + o) * n, next = o + 1 < q ? at + n : at;
         const four = [first, first + 1, first + 2, first + 3];
         const [x0, x1, x2, x3] = four.map((i) => ((r * s + c) * p + Math.min(i, p - 1)) * n);
-        const weights = (out) => four.map((i) => (out < q && i < p ? weight[(out * p + i) * k * k + tap] : 0));
-        const [a0, a1, a2, a3] = weights(o), [b0, b1, b2, b3] = weights(o + 1);
+        const of = (out) => four.map((i) => (out < q && i < p ? weight[(out * p + i) * k * k + tap] : 0));
+        const [a0, a1, a2, a3] = of(o), [b0, b1, b2, b3] = of(o + 1);
         for (let j = 0; j < n; j++) {
           const u0 = d[x0 + j], u1 = d[x1 + j], u2 = d[x2 + j], u3 = d[x3 + j];
           y[at + j] += a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3;

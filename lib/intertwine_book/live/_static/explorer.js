@@ -11,8 +11,8 @@ function explorer(root, data) {
   const choices = element(root, "div", { class: "choices" });
   const both = element(root, "div", { class: "explorer" });
   both.innerHTML = '<div class="graph" tabindex="0" role="group" aria-label="the graph of the network"></div>'
-    + '<div class="side"><p class="total"></p><div class="spaces" role="radiogroup" aria-label="hidden spaces">'
-    + '</div><div class="told"></div></div>';
+    + '<div class="side"><p class="total"></p><div class="spaces" role="radiogroup" '
+    + 'aria-label="hidden spaces"></div><div class="told"></div></div>';
   const [graph, side] = both.children, [total, list, told] = side.children;
   const announce = Controls.announcer(side);
 
@@ -49,8 +49,9 @@ function explorer(root, data) {
 
   // --- the list of spaces ---
   function drawList({ spaces, dimension, stays }) {
+    const group = `${root.parentNode.id} space`;
     const item = (k, background, name, size = "", more = "") => markup`<label data-space="${k}">`
-      + markup`<input type="radio" name="${root.parentNode.id} space" value="${k}" ${k === chosen && "checked"}>`
+      + markup`<input type="radio" name="${group}" value="${k}" ${k === chosen && "checked"}>`
       + markup`<i style="background: ${background}"></i><b>${name}</b><span>${size}</span>${[more]}</label>`;
     const items = spaces.map(({ name, group, times, dimension: own }, k) => {
       const share = Math.max(0.5, 100 * own / (dimension || 1)), look = `background: ${colours[k]}`;
@@ -71,7 +72,8 @@ function explorer(root, data) {
     light();
   }
   both.addEventListener("pointerover", ({ pointerType, target }) => {
-    if (pointerType === "mouse") point(target.closest("[data-space]")?.dataset.space ?? -1);  // a finger chooses
+    const part = target.closest("[data-space]");
+    if (pointerType === "mouse") point(part?.dataset.space ?? -1);  // a finger chooses
   });
   both.addEventListener("pointerleave", () => point(-1));
 
@@ -107,7 +109,8 @@ function explorer(root, data) {
       ? [line(title), markup`<ul>${space[side].map(weight)}</ul>`] : []);
     const lines = space ? [line(describe(k)), ...data.sides.flatMap(weights)]
       : k === spaces.length ? stays.map(([reason, names]) => line(`${reason}: ${names.join(", ")}`))
-      : [line("Each colour is a hidden space: what has this colour moves together. Choose one, or point at it."),
+      : [line("Each colour is a hidden space: what has this colour moves together. "
+        + "Choose one, or point at it."),
         fold ? line(`The block in the frame stands for ${fold[2]}.`) : ""];
     told.innerHTML = lines.join("");
   }
@@ -142,8 +145,8 @@ function explorer(root, data) {
         + `<rect ${box} fill="var(--pst-color-background, #fff)"/>`
         + markup`<text x="${left + 8}" y="${y + 17}">${label}</text>`, y));
       [[reads, y], [writes, y + HEIGHT - 4]].forEach(([side, at]) => side.forEach((space, j) => {
-        const wide = width / side.length, band = `x="${left + j * wide}" y="${at}" width="${wide}" height="4"`;
-        parts.push(mark([space], `<rect ${band} fill="${colours[space]}"/>`));
+        const wide = width / side.length, band = `x="${left + j * wide}" y="${at}" width="${wide}"`;
+        parts.push(mark([space], `<rect ${band} height="4" fill="${colours[space]}"/>`));
       }));
     });
     if (fold) {
@@ -153,8 +156,8 @@ function explorer(root, data) {
         + `<text x="${size[0] - 6}" y="${top(first) + 10}" text-anchor="end">× ${times}</text>`);
     }
     const said = `A network of ${rows.length} rows in the colours of ${spaces.length} hidden spaces`;
-    graph.innerHTML = `<svg viewBox="0 0 ${size.join(" ")}" width="${size[0]}" role="img" aria-label="${said}">`
-      + `${parts.join("")}</svg>`;
+    graph.innerHTML = `<svg viewBox="0 0 ${size.join(" ")}" width="${size[0]}" role="img" `
+      + `aria-label="${said}">${parts.join("")}</svg>`;
     graph.querySelectorAll("g").forEach((made, k) => { marks[k].made = made; });
   }
   graph.addEventListener("click", ({ target }) => {  // a box has several spaces: each click chooses the next

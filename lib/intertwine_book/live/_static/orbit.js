@@ -20,7 +20,7 @@ function orbit(root, { networks, digits, removed, neuron, colours, activation })
     const { sigma, bias, into, out, Z } = trained[activation];
     const P = matrix(width, width), pairs = Array(width / 2).fill(angle);
     order.forEach((from, k) => { P.d[k * width + from] = scale[from]; });
-    const A = times(Algebra.turned(Algebra.eye(width), pairs), P);  // scaled and in order, then turned in pairs
+    const A = times(Algebra.turned(Algebra.eye(width), pairs), P);  // neurons in order, then turned in pairs
     const W = times(A, into), before = each(Z, sigma), after = each(times(A, Z), sigma);
     const repaired = times(out, Algebra.leastSquares(after, before).B);
     const norms = neurons.map((k) => Math.hypot(...W.d.subarray(k * W.c, (k + 1) * W.c)));
@@ -41,12 +41,14 @@ function orbit(root, { networks, digits, removed, neuron, colours, activation })
   const text = (x, y, said, more = "") => `<text x="${x}" y="${y}" font-size="13" ${more}>${said}</text>`;
   const words = Object.entries({ digit: 22, answer: 52, pruned: 72, weights: 112, norm: 218 });
   const ten = [...Array(10).keys()], left = neurons.map((k) => 60 + 42.5 * k);  // of each column
+  const clear = 'fill="transparent" style="cursor: pointer"';
   const frame = (x, wide, more) => `<rect x="${x}" y="86" width="${wide}" height="178" rx="3" ${more}/>`;
   svg.innerHTML = words.map(([word, y]) => text(0, y, word, 'text-anchor="start"')).join("")
     + ten.map((k) => Controls.image(66 + 34 * k, 4, 3.5, Engine.greys(digits, k))).join("")
-    + "<g></g>".repeat(1 + width) + left.map((x) => frame(x, 40, 'fill="transparent" style="cursor: pointer"')).join("");
+    + "<g></g>".repeat(1 + width) + left.map((x) => frame(x, 40, clear)).join("");
   const parts = svg.querySelectorAll("g");
-  svg.querySelectorAll("g ~ rect").forEach((target, k) => target.addEventListener("click", () => pick(order[k])));
+  svg.querySelectorAll("g ~ rect").forEach((target, k) =>
+    target.addEventListener("click", () => pick(order[k])));
   const result = element(root, "p", { class: "result" }), announce = Controls.announcer(root);
 
   const draw = () => {
@@ -56,7 +58,8 @@ function orbit(root, { networks, digits, removed, neuron, colours, activation })
       return text(80 + 34 * k, 32 + 20 * row, given[row][k], `font-weight="600" ${wrong || ""}`);
     }));
     const columns = left.map((x, k) => {
-      const high = Math.min(80, 9 * norms[k]), shares = W.d.subarray(64 * k, 64 * k + 64).map((w) => w / most);
+      const high = Math.min(80, 9 * norms[k]), row = W.d.subarray(64 * k, 64 * k + 64);
+      const shares = row.map((w) => w / most);
       const look = gone.has(k) ? `fill="none" stroke="${colours.grey}"` : `fill="${colours.blue}"`;
       const ring = order[k] === chosen ? colours.green : "none";
       return [
