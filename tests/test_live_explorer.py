@@ -12,7 +12,7 @@ from torch import nn
 from intertwine.weightspace import export, find_symmetries
 from intertwine.weightspace.solve.draw import in_symbols
 from intertwine_book.live.architectures import LANGUAGE, PLACES, PUBLIC, SwitchedBlock, Switches
-from intertwine_book.live.explorer import OPTIONS, explore, explorer, packed
+from intertwine_book.live.explorer import OPTIONS, explore, explorer, packed, ways
 from intertwine_book.live.folded import folded, ranges, together
 from intertwine_book.live.recorded import recorded
 from intertwine_book.live.views import key, of_block, of_public, view, written
@@ -336,12 +336,33 @@ def test_axe_finds_nothing(browser, scheme):
     assert [fault["id"] for fault in violations] == []
 
 
+def test_two_explorers_on_one_page_share_no_id():
+    both = explorer("one", ["LSTM"], blocks=False).data + explorer("two", ["LSTM"], blocks=False).data
+    ids = re.findall(r' id="([^"]+)"', both)
+    assert len(ids) > 10 and len({*ids}) == len(ids)
+
+
+def test_lines_of_one_lane_do_not_meet_and_every_reader_has_an_arrow():
+    for shown in RECORDED.values():
+        lines = ways(shown)
+        far = [(each[4], each[1], each[5][-1][0]) for each in lines if each[4:]]
+        for k, (lane, start, end) in enumerate(far):
+            assert all(start >= stop or begin >= end for other, begin, stop in far[:k] if other == lane)
+        read = [(start, end) for start, ends, on in shown["values"] for end in ends for _ in on or [-1]]
+        near = [(start, start + 1) for _, start, _, near, *_ in lines if near]
+        further = [(each[1], row) for each in lines if each[4:] for row, _ in each[5]]
+        assert sorted(read) == sorted(near + further)
+
+
 def test_without_javascript_the_first_network_is_a_picture():
     still = CHAPTER.partition('<div class="still">')[2].partition("</div>")[0]
     shown = worded("a block", RECORDED[key(MODERN)])
     for space in shown["spaces"]:
         assert f"{space['name']}: {space['group']}" in still
-    assert still.count('id="node-') == len(shown["rows"]) and f"dimension {shown['dimension']:,}" in still
+    assert (
+        still.count('id="explorer-node-') == len(shown["rows"])
+        and f"dimension {shown['dimension']:,}" in still
+    )
 
 
 def test_a_network_of_one_s_own_is_explored(browser):

@@ -9,6 +9,7 @@ from torch import nn
 from intertwine import similarity
 from intertwine.data import Dataset
 from intertwine.features import rows
+from intertwine.groups import intertwiner_group
 from intertwine.stitching import Junction, Stitched, stitch_at
 from intertwine_book import data, zoo
 from intertwine_book.live.export import exported, exported_digits, rounded
@@ -37,7 +38,18 @@ class DigitNetworks:
             "networks": {"front": exported(self.front), "back": exported(self.back)},
             "digits": exported_digits(self.fit, self.judge),
             "fit": len(self.fit),
+            "hidden": self._hidden(),
         }
+
+    def _hidden(self) -> dict[int, list[tuple[int, float]]]:
+        """For each width an element of the group of ReLU: where each channel comes from, and its unit."""
+        generator, made = torch.Generator().manual_seed(0), {}
+        for n in (layer.out_channels for layer in self.back if isinstance(layer, nn.Conv2d)):
+            units, order = intertwiner_group("relu", n).sample(generator).max(1)
+            made[n] = [
+                (k, float(f"{unit:.4g}")) for k, unit in zip(order.tolist(), units.tolist(), strict=True)
+            ]
+        return made
 
     def stitched(
         self,

@@ -9,7 +9,7 @@ from IPython.display import HTML
 from torch import nn
 
 from intertwine.weightspace import Graph, GraphEdge, GraphNode
-from intertwine.weightspace.solve.draw import colour, draw
+from intertwine.weightspace.solve.draw import colour, draw, routed
 from intertwine.weightspace.trace.trace import Outputs
 from intertwine_book.live.architectures import PUBLIC, Switches
 from intertwine_book.live.instrument import instrument
@@ -83,7 +83,8 @@ def _page(
     }
     views = {each: worded(titles.get(each, each), view) for each, view in views.items()}
     most = max(len(each["spaces"]) for each in views.values())
-    data = packed(views) | {"first": first, "public": [*public]}
+    data = packed({each: view | {"values": ways(view), "rows": _short(view)} for each, view in views.items()})
+    data |= {"first": first, "public": [*public]}
     data["colours"] = [colour(k % 7 + 14 * (k // 7)) for k in range(most)]  # the eighth is unlike the first
     data["sides"] = [[title, side] for side, title in SIDES.items()]
     data["switches"] = [[label, *options] for label, options in OPTIONS.items()] if blocks else []
@@ -93,15 +94,39 @@ def _page(
         f"{shown['title']}. Linear changes of the weights that leave the function unchanged: "
         f"dimension {shown['dimension']:,} of {shown['parameters']:,} weights."
     )
-    return instrument(name, ["explorer"], data, still(shown), sentence)
+    return instrument(name, ["explorer"], data, still(shown, name), sentence)
 
 
-def still(shown: NetworkView) -> str:
-    """The rows of a view as `WeightSpace.draw` draws them."""
+def _short(view: NetworkView) -> list[dict[str, Any]]:
+    """Rows without the sides that are empty."""
+    return [{part: what for part, what in row.items() if what} for row in view["rows"]]
+
+
+def _edges(shown: NetworkView) -> list[GraphEdge]:
+    return [GraphEdge(start, tuple(ends), tuple(spaces)) for start, ends, spaces in shown["values"]]
+
+
+def ways(shown: NetworkView) -> list[list[Any]]:
+    """Values as lines of one space, −1 for none: start, place there, and whether the next row reads it; of a
+    line that goes further down also the lane, and for each row there the share of its box above the arrow.
+
+    Example:
+        >>> ways({"values": [[0, [1], []], [1, [2, 3], [4]]]})
+        [[-1, 0, 0, 1], [4, 1, 0, 1, 0, [[3, 0.5]]]]
+    """
+    lines = []
+    for line in routed(_edges(shown)):
+        made: list[Any] = [-1 if line.space is None else line.space, line.start, line.place, int(line.near)]
+        entries = [[row, round(k / (n + 1), 3)] for row, (k, n) in zip(line.far, line.entries, strict=True)]
+        lines.append(made + ([line.lane, entries] if entries else []))
+    return lines
+
+
+def still(shown: NetworkView, name: str) -> str:
+    """The rows of a view as `WeightSpace.draw` draws them, with ids that begin with the instrument's."""
     rows = shown["rows"]
     nodes = [GraphNode("", row["label"], (), tuple(sorted({*row["reads"], *row["writes"]}))) for row in rows]
-    edges = [GraphEdge(start, tuple(ends), tuple(spaces)) for start, ends, spaces in shown["values"]]
     spaces = {k: (f"{s['name']}: {s['group']}", s["why"]) for k, s in enumerate(shown["spaces"])}
-    drawing = str(draw(Graph(nodes, edges), spaces))
+    drawing = str(draw(Graph(nodes, _edges(shown)), spaces)).replace('<g id="', f'<g id="{name}-')
     wide = re.findall(r'width="(\d+)"', drawing)[0]
     return drawing.replace("<svg", f'<svg role="img" aria-label="A network" style="max-width: {wide}px"', 1)

@@ -16,6 +16,8 @@ from intertwine_book.figures.style import COLOURS
 from intertwine_book.live.instrument import instrument
 
 _COLOURS = {key: COLOURS[key] for key in ("green", "grey", "orange", "blue")}
+_FAR, _HIGH = 15, 3
+"""What the picture of the loss across the orbit shows: to this distance, and this loss."""
 
 
 class Valley:
@@ -82,6 +84,7 @@ class Valley:
             "labels": self.labels.tolist(),
         }
         given |= {"norms": list(self.norms), "colours": _COLOURS, "start": {"t": t, "s": s, "rate": rate}}
+        given |= {"pictures": self._pictures(), "most": self._most(), "far": _FAR, "high": _HIGH}
         sentence = (
             "The green curve is the orbit of the trained network; the loss is "
             f"{self.loss(*self.norms):.3f} everywhere on it. Across the orbit it rises slowly near the "
@@ -89,35 +92,62 @@ class Valley:
         )
         return instrument(name, ["engine", "valley"], given, self._still(t), sentence)
 
-    def _still(self, t: float) -> str:
-        """Level curves and the orbit; the loss across it as trained (grey) and at t (blue)."""
-        (u0, v0), most = self.norms, math.exp(1.3) * max(self.norms)
+    def _most(self) -> float:
+        """The largest norm that the pictures show."""
+        return math.exp(1.3) * max(self.norms)
 
-        def place(u: float, v: float) -> tuple[float, float]:
-            return 44 + 250 * u / most, 214 - 206 * v / most
+    def _place(self, u: float, v: float) -> tuple[float, float]:
+        return 44 + 250 * u / self._most(), 214 - 206 * v / self._most()
 
+    def _levels(self) -> str:
+        """Curves of one loss, among them the orbit."""
         parts = []
         for s in (0.25, 0.5, 1, 1.5, 2, 3):
-            middle = math.sqrt(s * u0 * v0)
-            reach = math.log(most / middle)
-            points = [
-                place(middle * math.exp(reach * k / 40), middle * math.exp(-reach * k / 40))
-                for k in range(-40, 41)
-            ]
-            look = (
-                f'stroke="{_COLOURS["green"]}" stroke-width="4"' if s == 1 else f'stroke="{_COLOURS["grey"]}"'
+            middle = math.sqrt(s * math.prod(self.norms))
+            ways = [math.exp(math.log(self._most() / middle) * k / 60) for k in range(-60, 61)]
+            line = _line([self._place(middle * way, middle / way) for way in ways])
+            look = f'"{_COLOURS["green"]}" stroke-width="4"' if s == 1 else f'"{_COLOURS["grey"]}"'
+            parts.append(f'<path d="{line}" fill="none" stroke={look}/>')
+        return "".join(parts)
+
+    def _across(self, u: float, v: float) -> str:
+        """The loss in the direction in which it bends most, up to what the picture shows."""
+        r, ways = math.hypot(u, v), torch.linspace(-_FAR, _FAR, 121).tolist()
+        rises = [(d, self.loss(u + d * v / r, v + d * u / r)) for d in ways]
+        return _line([(169 + 125 * d / _FAR, 214 - 206 * rise / _HIGH) for d, rise in rises if rise < 3.4])
+
+    def _pictures(self) -> list[str]:
+        """What does not move: axes, level curves and the trained network; axes, and the loss across there."""
+        grey, (x, y), most = _COLOURS["grey"], self._place(*self.norms), self._most()
+        across = f'<path d="{self._across(*self.norms)}" fill="none" stroke="{grey}" stroke-width="1.5" '
+        return [
+            _axes(
+                {f"{a}": 44 + 250 * a / most for a in (50, 100)},
+                {f"{b}": 214 - 206 * b / most for b in (50, 100)},
+                "norm of the weights in",
+                "norm of the weights out",
             )
-            parts.append(f'<path d="{_line(points)}" {look}/>')
+            + self._levels()
+            + f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{grey}"/>',
+            _axes(
+                {f"{a}".replace("-", "−"): 169 + 125 * a / _FAR for a in (-10, 0, 10)},
+                {f"{b}": 214 - 206 * b / _HIGH for b in (1, 2, 3)},
+                "distance in weight space",
+                "loss",
+            )
+            + f'{across} stroke-dasharray="4 3"/>',
+        ]
+
+    def _still(self, t: float) -> str:
+        """Level curves and the orbit; the loss across it as trained (grey) and at t (blue)."""
+        (u0, v0), spots, lines = self.norms, [], []
         for at, colour in ((0.0, "grey"), (t, "blue")):
             u, v = u0 * math.exp(at), v0 * math.exp(-at)
-            x, y = place(u, v)
-            parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="7" fill="{_COLOURS[colour]}"/>')
-            r = math.hypot(u, v)
-            rises = [
-                (d, self.loss(u + d * v / r, v + d * u / r)) for d in torch.linspace(-15, 15, 61).tolist()
-            ]
-            line = _line([(489 + 125 * d / 15, 214 - 206 * rise / 3) for d, rise in rises if rise < 3])
-            parts.append(f'<path d="{line}" stroke="{_COLOURS[colour]}" stroke-width="3"/>')
+            x, y = self._place(u, v)
+            spots.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="7" fill="{_COLOURS[colour]}"/>')
+            look = f'stroke="{_COLOURS[colour]}" stroke-width="3"'
+            lines.append(f'<path d="{self._across(u, v)}" {look}/>')
+        parts = [self._levels(), *spots, '<g transform="translate(320)">', *lines, "</g>"]
         words = ((169, "norm of the weights in"), (489, "distance from the orbit, loss upwards"))
         text = "".join(f'<text x="{x}" y="240" text-anchor="middle">{word}</text>' for x, word in words)
         return (
@@ -157,6 +187,17 @@ def of_digits(width: int = 8, seed: int = 0) -> Valley:
 
     optimiser.step(closure)
     return Valley(weights, x, labels)
+
+
+def _axes(ticks: dict[str, float], marks: dict[str, float], across: str, up: str) -> str:
+    """Both axes of a picture of 300 × 256, with numbers, by their places, and what they say."""
+    words = [f'<text x="{x:.1f}" y="231">{tick}</text>' for tick, x in ticks.items()]
+    words += [f'<text x="{38 - 4 * len(each)}" y="{y + 4:.1f}">{each}</text>' for each, y in marks.items()]
+    words += [f'<text x="169" y="250">{across}</text>']
+    words += [f'<text transform="translate(13 111) rotate(-90)">{up}</text>']
+    look = 'fill="currentColor" font-size="12" text-anchor="middle"'
+    axes = '<path d="M44 8V214H294" fill="none" stroke="currentColor"/>'
+    return f"{axes}<g {look}>{''.join(words)}</g>"
 
 
 def _line(points: list[tuple[float, float]]) -> str:

@@ -108,7 +108,8 @@ def worded(name: str, view: NetworkView) -> NetworkView:
         layer = f" ({_layer(space)})" if roles[role] > 1 else ""
         more = {"name": role + layer, "moves": units(role, space["units"], group)}
         more |= {"why": reason(space["why"], group)}
-        spaces.append({part: what for part, what in (space | more).items() if what and part != "units"})
+        told = {part: what for part, what in (space | more).items() if what and part != "units"}
+        spaces.append({part: what for part, what in told.items() if (part, what) != ("times", 1)})
     count = view["parameters"] / 1e6
     title = f"{name}, {count:.3g} M weights" if count >= 1 else name
     return view | {"title": title, "spaces": spaces}

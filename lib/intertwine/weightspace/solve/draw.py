@@ -2,13 +2,13 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from colorsys import hls_to_rgb
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from html import escape
 
-from intertwine.weightspace.solve.graph import Graph
+from intertwine.weightspace.solve.graph import Graph, GraphEdge
 from intertwine.weightspace.solve.hidden import HiddenSpace
 
 HEIGHT, GAP, LETTER = 22, 14, 8
@@ -36,7 +36,7 @@ class Drawing(str):
 
 
 @dataclass(eq=False)
-class _Line:
+class Line:
     """A value in the colour of one of its spaces: the row that makes it, those that read it, and its way."""
 
     space: int | None
@@ -45,6 +45,7 @@ class _Line:
     far: list[int]
     lane: int = -1  # left of the boxes, where a reader is further away than the next row
     place: int = 0  # among the lines that leave its row
+    entries: list[tuple[int, int]] = field(default_factory=list)  # at each far row: which arrow, of how many
 
 
 def draw(graph: Graph, spaces: Mapping[int, tuple[str, str]]) -> Drawing:
@@ -59,12 +60,8 @@ def draw(graph: Graph, spaces: Mapping[int, tuple[str, str]]) -> Drawing:
         spaces: the number of each → what is written where it begins, and what is told of it.
     """
     nodes, edges = graph
-    lines = [
-        _Line(s, edge.start, edge.start + 1 in edge.ends, [row for row in edge.ends if row > edge.start + 1])
-        for edge in edges
-        for s in edge.spaces or (None,)
-    ]
-    left = 6 + 10 * _route(lines)
+    lines = routed(edges)
+    left = 16 + 10 * max((line.lane for line in lines), default=-1)
     wide = 16 + LETTER * max(len(node.label) for node in nodes) + 8 * max(len(node.spaces) for node in nodes)
 
     # the row of the first value, or else weight, of each space
@@ -113,9 +110,22 @@ def _title(text: str) -> str:
     return f"<title>{escape(text)}</title>"
 
 
-def _route(lines: list[_Line]) -> int:
-    """Give lines lanes, short ones next to the boxes, and places below their boxes; the number of lanes."""
-    lanes: list[list[_Line]] = []
+def routed(edges: Iterable[GraphEdge]) -> list[Line]:
+    """The values of a drawing with their ways: a line for each space of a value, or one in grey.
+
+    Example:
+        >>> lines = routed([GraphEdge(0, (1, 3), (5,)), GraphEdge(1, (2,), ())])
+        >>> [(line.space, line.near, line.far, line.lane, line.place) for line in lines]
+        [(5, True, [3], 0, 0), (None, True, [], -1, 0)]
+
+    Short lines have lanes next to the boxes. Lines that leave one row have places below its box.
+    """
+    lines = [
+        Line(s, edge.start, edge.start + 1 in edge.ends, [row for row in edge.ends if row > edge.start + 1])
+        for edge in edges
+        for s in edge.spaces or (None,)
+    ]
+    lanes: list[list[Line]] = []
     for line in sorted((each for each in lines if each.far), key=lambda each: each.far[-1] - each.start):
         lanes.append([])  # free for certain
         line.lane = next(
@@ -126,18 +136,19 @@ def _route(lines: list[_Line]) -> int:
         lanes[line.lane].append(line)
         lanes = [lane for lane in lanes if lane]
     leaving: Counter[int] = Counter()
+    arriving: dict[int, list[int]] = defaultdict(list)
     for line in sorted(lines, key=lambda each: -each.lane):  # the outer ones turn left above the inner ones
         line.place = leaving[line.start]
         leaving[line.start] += 1
-    return len(lanes)
-
-
-def _arrows(lines: list[_Line], left: int, top: list[int]) -> dict[int | None, list[str]]:
-    """By space: straight to the next row, and by way of a lane to each one further down."""
-    arriving: dict[int, list[int]] = defaultdict(list)
-    for line in sorted(lines, key=lambda each: each.lane):
         for row in line.far:
-            arriving[row].append(line.lane)
+            arriving[row].insert(0, line.lane)
+    for line in lines:
+        line.entries = [(arriving[row].index(line.lane) + 1, len(arriving[row])) for row in line.far]
+    return lines
+
+
+def _arrows(lines: list[Line], left: int, top: list[int]) -> dict[int | None, list[str]]:
+    """By space: straight to the next row, and by way of a lane to each one further down."""
     turning = Counter(line.start for line in lines if line.far)
     parts: dict[int | None, list[str]] = defaultdict(list)
     for line in lines:
@@ -146,9 +157,9 @@ def _arrows(lines: list[_Line], left: int, top: list[int]) -> dict[int | None, l
         if line.near:
             end = top[line.start + 1]
             parts[line.space].append(_arrow(f"M{x} {y}V{end - 5}", f"M{x} {end}l-4-7h8z", ink))
-        for row in line.far:
+        for row, (which, count) in zip(line.far, line.entries, strict=True):
             turn = y + GAP * (line.place + 1) // (turning[line.start] + 1)
-            end = top[row] + HEIGHT * (arriving[row].index(line.lane) + 1) // (len(arriving[row]) + 1)
+            end = top[row] + HEIGHT * which // (count + 1)
             path = f"M{x} {y}V{turn - 2}q0 2-2 2H{lane + 4}q-4 0-4 4V{end - 4}q0 4 4 4H{left - 5}"
             parts[line.space].append(_arrow(path, f"M{left} {end}l-7-4v8z", ink))
     return parts

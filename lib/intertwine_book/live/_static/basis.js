@@ -48,14 +48,13 @@ function basis(root, { maps, codes, shows, concepts, paints, pictures, side, siz
 
   const { results, controls } = Controls.columns(root), say = Controls.announcer(root);
   const across = `width: ${Math.floor(100 / pictures.length) - 1}%; margin-right: 1%`;
+  const canvas = `<canvas width="${size}" height="${size}" style="${across}"></canvas>`;
   const rows = units.map((unit) => {
-    const said = element(results, "p", { style: "margin: 0.3em 0 0.1em" });
-    const alt = `Scenes, of which the pixels that unit ${unit} selects are lit`;
-    const box = element(results, "div", { role: "img", "aria-label": alt });
-    const pens = pictures.map(() => {
-      return element(box, "canvas", { width: size, height: size, style: across }).getContext("2d");
-    });
-    return { said, pens };
+    const box = element(results, "div"), alt = `pixels that unit ${unit} selects are lit`;
+    box.innerHTML = '<p style="margin: 0.3em 0 0.1em"></p>'
+      + `<div role="img" aria-label="Scenes, of which the ${alt}">${canvas.repeat(pictures.length)}</div>`;
+    const pens = [...box.querySelectorAll("canvas")].map((each) => each.getContext("2d"));
+    return { said: box.firstChild, pens };
   });
   element(results, "p", { class: "note" }, rest.key);
   const painted = pictures.map(({ pixels: text }) => bytes(text));
@@ -76,46 +75,44 @@ function basis(root, { maps, codes, shows, concepts, paints, pictures, side, siz
   const svg = element(controls, "svg", { viewBox: "-100 -116 208 140", role: "img",
     "aria-label": `Positions of the scenes by the values of units ${units.join(" and ")}, and both axes` });
   const scale = 100 / Math.max(...values[0], ...values[1]), draw = Algebra.random(1), own = rest.concepts;
-  const dots = [];
-  for (let tries = 0; dots.length < 350 && tries < 5000; tries++) {
+  const spots = [];
+  for (let tries = 0; spots.length < 350 && tries < 5000; tries++) {
     const k = Math.floor(draw() * count), image = Math.floor(k / side ** 2), place = k % side ** 2;
     if (values[0][k] + values[1][k] === 0) continue;
     const middle = (each) => Math.floor((each + 0.5) * size / side);
     const pixel = (image * size + middle(Math.floor(place / side))) * size + middle(place % side);
     const shown = own.findIndex((concept) => shows[image][code(pixel)].includes(concept));
-    const colour = shown < 0 ? rest.neither : paints[shown];
-    const spot = { cx: scale * values[0][k], cy: -scale * values[1][k], r: 1.8 };
-    dots.push({ k, circle: element(svg, "circle", { ...spot, stroke: colour, fill: colour }) });
+    spots.push({ k, colour: shown < 0 ? rest.neither : paints[shown] });
   }
-  const ink = { fill: "currentColor", "font-size": 8.5 };
-  const write = (text, place = {}) => element(svg, "text", { ...ink, ...place }, text);
-  write(`value of unit ${units[0]} →`, { x: 106, y: 20, "text-anchor": "end" });
-  write(`↑ value of unit ${units[1]}`, { x: -2, y: -106 });
-  own.forEach((concept, k) => {  // the legend
-    element(svg, "circle", { cx: -96, cy: -85 + 12 * k, r: 3, fill: paints[k] });
-    write(`shows ${concepts[concept]}`, { x: -90, y: -82 + 12 * k });
-  });
-  const threshold = element(svg, "path", { stroke: "currentColor", "stroke-dasharray": "3 3" });
-  const axes = units.map((unit) => ({
-    line: element(svg, "line", { x1: 0, y1: 0, stroke: "currentColor", "stroke-width": 1.5 }),
-    name: write(`unit ${unit}`),
-  }));
+  const circle = (x, y, r, colour) => `<circle cx="${x}" cy="${y}" r="${r}" fill="${colour}"/>`;
+  const dot = ({ k, colour }) => `<g stroke="${colour}">`
+    + `${circle(scale * values[0][k], -scale * values[1][k], 1.8, colour)}</g>`;
+  const text = (said, x, y, anchor = "start") => `<text x="${x}" y="${y}" text-anchor="${anchor}" `
+    + `fill="currentColor" font-size="8.5">${said}</text>`;
+  const legend = own.map((concept, k) => circle(-96, -85 + 12 * k, 3, paints[k])
+    + text(`shows ${concepts[concept]}`, -90, -82 + 12 * k));
+  svg.innerHTML = spots.map(dot).join("") + text(`value of unit ${units[0]} →`, 106, 20, "end")
+    + text(`↑ value of unit ${units[1]}`, -2, -106) + legend.join("") + "<g></g>";
+  const dots = svg.querySelectorAll("g > circle"), axes = svg.lastChild;
 
   const ask = Controls.drawing(() => {
     const t = at * Math.PI / 180, turned = [[Math.cos(t), Math.sin(t)], [-Math.sin(t), Math.cos(t)]];
+    const drawn = [];
     const words = turned.map(([x, y], u) => {
       const numbers = values[0].map((value, k) => x * value + y * values[1][k]), found = dissected(numbers);
       light(rows[u]);
-      const text = `Unit ${units[u]}, best match: ${concepts[found.best]} (IoU ${number(found.iou, 2)})`;
-      rows[u].said.textContent = text;
-      Controls.set(axes[u].line, { x2: 64 * x, y2: -64 * y });
-      Controls.set(axes[u].name, { x: 66 * x + 2, y: 8 - 76 * y, "text-anchor": x < -0.1 ? "end" : "start" });
-      if (u > 0) return text;
+      const said = `Unit ${units[u]}, best match: ${concepts[found.best]} (IoU ${number(found.iou, 2)})`;
+      rows[u].said.textContent = said;
+      drawn.push(`<path d="M0 0L${64 * x} ${-64 * y}" stroke="currentColor" stroke-width="1.5"/>`,
+        text(`unit ${units[u]}`, 66 * x + 2, 8 - 76 * y, x < -0.1 ? "end" : "start"));
+      if (u > 0) return said;
       const [a, b] = [x, -y].map((part) => scale * found.level * part);
-      threshold.setAttribute("d", `M${a - 42 * y} ${b - 42 * x}L${a + 42 * y} ${b + 42 * x}`);
-      for (const { k, circle } of dots) circle.setAttribute("fill-opacity", numbers[k] > found.level ? 1 : 0);
-      return text;
+      const beyond = `M${a - 42 * y} ${b - 42 * x}L${a + 42 * y} ${b + 42 * x}`;
+      drawn.push(`<path d="${beyond}" stroke="currentColor" stroke-dasharray="3 3"/>`);
+      spots.forEach(({ k }, j) => dots[j].setAttribute("fill-opacity", numbers[k] > found.level ? 1 : 0));
+      return said;
     });
+    axes.innerHTML = drawn.join("");
     slider.show(at);
     say(words.join(". "));
   });

@@ -1,6 +1,7 @@
 // The stitching bench of bench.py: the front of one network, a map of channels, the back of another.
 function bench(root, { data, opens, shows, bars, choices, measures }) {
-  const { element, percent, number } = Controls, stitching = Stitching(data), { labels } = data.digits;
+  const { element, markup, percent, number } = Controls, { labels } = data.digits;
+  const stitching = Stitching(data);
   const first = { front: "twin", layer: 2, before: false, turn: 0, map: "none", rank: Infinity, stretch: 0,
     norm: "frozen", hand: [], ...opens };
   const joined = "Front: first layers of one network → map → back: last layers of the second network.";
@@ -13,9 +14,9 @@ function bench(root, { data, opens, shows, bars, choices, measures }) {
   const rows = new Map();
   function measure(parent, name) {
     const row = element(parent, "div", { class: `measure ${name}` });
-    element(row, "span", {}, measures[name]);
-    const track = element(row, "div", { class: "track" });
-    rows.set(name, { bar: element(track, "i"), said: element(row, "b"), track });
+    row.innerHTML = markup`<span>${measures[name]}</span><div class="track"><i></i></div><b></b>`;
+    const [, track, said] = row.children;
+    rows.set(name, { bar: track.firstChild, said, track });
   }
   ["accuracy", ...bars].forEach((name) => measure(results, name));
   const alone = stitching.alone(state);
@@ -27,9 +28,9 @@ function bench(root, { data, opens, shows, bars, choices, measures }) {
   const digits = element(results, "div", { class: "digits", role: "img" });
   const shown = Array.from({ length: 10 }, (_, k) => {
     const i = alone.answers.findIndex((answer, each) => answer === k && labels[data.fit + each] === k);
-    const box = element(digits, "div"), svg = element(box, "svg", { viewBox: "0 0 8 8" });
-    Controls.image(svg, 0, 0, 1, Engine.greys(data.digits, data.fit + i));
-    return { i, said: element(box, "span") };
+    const box = element(digits, "div"), greys = Engine.greys(data.digits, data.fit + i);
+    box.innerHTML = `<svg viewBox="0 0 8 8">${Controls.image(0, 0, 1, greys)}</svg><span></span>`;
+    return { i, said: box.lastChild };
   });
 
   // ---- controls: those that the page asks about, and the others in a fold

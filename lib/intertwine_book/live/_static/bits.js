@@ -1,6 +1,6 @@
 // The instrument of bits.py: values of a residual stream, rounded to few bits as they are and as HDy.
 function bits(root, { networks, signs, known, colours, start }) {
-  const { element, set, slider, choice, number, percent } = Controls, width = signs.length;
+  const { element, slider, choice, number, percent } = Controls, width = signs.length;
   let { network, bits: count } = start, token = 0;
   const hadamard = (y) => {  // sums and differences, over twice the distance each time
     const z = [...y];
@@ -12,11 +12,7 @@ function bits(root, { networks, signs, known, colours, start }) {
   const panels = element(root, "div", { class: "panels two" });
   const ways = ["y, as trained", "HDy: random signs D, then Hadamard H"].map((title) => {
     const alt = `${title}: a bar for each channel, and the value that is stored`;
-    const { svg, caption } = Controls.panel(panels, alt, "0 0 330 190");
-    const levels = element(svg, "path", { stroke: colours.grey, "stroke-width": 0.6 });
-    const bars = Array.from({ length: width }, (_, k) => element(svg, "rect", { x: 5 + 10 * k, width: 8 }));
-    const marks = element(svg, "path", { stroke: colours.red, "stroke-width": 3 });
-    return { title, levels, bars, marks, caption };
+    return { title, ...Controls.panel(panels, alt, "0 0 330 190") };
   });
   element(root, "p", { class: "note" }, "grey bars: stored as 0; orange marks: stored value");
   const result = element(root, "p", { class: "result" }), announce = Controls.announcer(root);
@@ -25,14 +21,16 @@ function bits(root, { networks, signs, known, colours, start }) {
     const y = networks[network][token], both = [y, hadamard(y.map((value, k) => signs[k] * value))];
     const most = Math.max(...both.flat().map(Math.abs)), Y = (value) => 95 - 90 * value / most;
     const top = 2 ** (count - 1) - 1, size = (values) => Math.hypot(...values);
-    ways.forEach(({ title, levels, bars, marks, caption }, way) => {
+    ways.forEach(({ title, svg, caption }, way) => {
       const z = both[way], step = Math.max(...z.map(Math.abs)) / top;
       const stored = z.map((value) => Math.round(value / step)), lines = top < 16 ? 2 * top + 1 : 0;
-      const line = (k) => `M0 ${Y((k - top) * step)}H330`;  // with more bits they would fill the picture
-      set(levels, { d: Array.from({ length: lines }, (_, k) => line(k)).join("") });
-      z.forEach((value, k) => set(bars[k], { y: Math.min(Y(value), 95), height: Math.abs(Y(value) - 95),
-        fill: stored[k] ? colours.blue : colours.grey }));
-      set(marks, { d: stored.map((whole, k) => `M${4 + 10 * k} ${Y(whole * step)}h10`).join("") });
+      const line = (_, k) => `M0 ${Y((k - top) * step)}H330`;  // with more bits they would fill the picture
+      const levels = Array.from({ length: lines }, line).join("");
+      const marks = stored.map((whole, k) => `M${4 + 10 * k} ${Y(whole * step)}h10`).join("");
+      const bars = z.map((value, k) => `<rect x="${5 + 10 * k}" width="8" y="${Math.min(Y(value), 95)}" `
+        + `height="${Math.abs(Y(value) - 95)}" fill="${stored[k] ? colours.blue : colours.grey}"/>`);
+      svg.innerHTML = `<path d="${levels}" stroke="${colours.grey}" stroke-width="0.6"/>${bars.join("")}`
+        + `<path d="${marks}" stroke="${colours.red}" stroke-width="3"/>`;
       const error = size(z.map((value, k) => value - step * stored[k])) / size(z);
       const zeros = stored.filter((whole) => whole === 0).length;
       caption.textContent = `${title}; ${zeros} of ${width} stored as 0, relative error ${percent(error, 1)}`;

@@ -10,11 +10,19 @@ const Controls = (() => {
     return made;
   }
 
-  function set(made, attributes) {  // false takes an attribute away, true gives an empty one
-    for (const [key, value] of Object.entries(attributes)) {
-      if (value === false) made.removeAttribute(key);
-      else made.setAttribute(key, value === true ? "" : value);
-    }
+  function set(made, attributes) {
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  }
+
+  // Markup from a template. What is put in is text, in which `<` begins no element; false is nothing, and an
+  // array holds markup.
+  const escaped = (text) => `${text}`.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
+  const put = (value) => (Array.isArray(value) ? value.join("") : value === false ? "" : escaped(value));
+  const markup = ({ raw }, ...values) => String.raw({ raw }, ...values.map(put));
+
+  function fill(part, text) {  // with markup, unless it shows that already: a page is slow to lay out
+    if (part.filled !== text) part.innerHTML = text;
+    part.filled = text;
   }
 
   // Where an instrument stands: without this script its still picture is seen, with it the instrument, in
@@ -42,19 +50,24 @@ const Controls = (() => {
     return { svg, caption: element(figure, "figcaption", {}, said) };
   }
 
-  function image(svg, x, y, size, shares = []) {  // 8 × 8 squares, as strong as the shares say
-    return Array.from({ length: 64 }, (_, k) => element(svg, "rect", {
-      x: x + size * (k % 8), y: y + size * (k >> 3), width: size + 0.1, height: size + 0.1,
-      fill: "currentColor", "fill-opacity": shares[k] ?? 1,
-    }));
+  // 8 × 8 squares, as strong as the shares say, to a sixteenth: a path for each strength, since a square for
+  // each pixel takes browsers long.
+  function image(x, y, size, shares, fill = "currentColor") {
+    const paths = Array(17).fill(""), side = size + 0.1;
+    shares.forEach((share, k) => {
+      const strength = Math.round(16 * Math.max(0, Math.min(1, share)));
+      paths[strength] += `M${x + size * (k % 8)} ${y + size * (k >> 3)}h${side}v${side}h-${side}z`;
+    });
+    return paths.map((d, k) => k > 0 && d && `<path fill="${fill}" fill-opacity="${k / 16}" d="${d}"/>`)
+      .filter(Boolean).join("");
   }
 
   // `text` says the value in words, with its unit: beside the slider and to a screen reader.
   function slider(parent, { label, min, max, step, value, text = (v) => `${v}`, moved }) {
     const box = element(parent, "label", { class: "slider" });
-    element(box, "span", {}, label);
-    const input = element(box, "input", { type: "range", min, max, step });
-    const said = element(box, "span", { class: "said" });
+    box.innerHTML = markup`<span>${label}</span><input type="range" min="${min}" max="${max}" step="${step}">`
+      + '<span class="said"></span>';
+    const [, input, said] = box.children;
     const show = (to) => {
       input.value = to;
       said.textContent = text(+input.value);
@@ -70,16 +83,15 @@ const Controls = (() => {
 
   // `options` are pairs of a value and a text; one of them is chosen.
   function choice(parent, { label, options, value, chosen }) {
-    const box = element(parent, "fieldset", { class: "choice" }), id = parent.closest(".widget")?.id ?? "";
-    element(box, "legend", {}, label);
-    const inputs = options.map(([each, text]) => {
+    const box = element(parent, "fieldset", { class: "choice" });
+    const name = `${parent.closest(".widget")?.id} ${label}`, inputs = options.map(([each, text]) => {
       const one = element(box, "label");
-      const input = element(one, "input", { type: "radio", name: `${id} ${label}` });
-      element(one, "span", {}, text);
-      input.checked = each === value;
-      input.addEventListener("change", () => chosen(each));
-      return input;
+      one.innerHTML = markup`<input type="radio" name="${name}"><span>${text}</span>`;
+      one.firstChild.checked = each === value;
+      one.firstChild.addEventListener("change", () => chosen(each));
+      return one.firstChild;
     });
+    box.prepend(element(null, "legend", {}, label));
     const show = (to) => options.forEach(([each], k) => { inputs[k].checked = each === to; });
     return { box, inputs, show };
   }
@@ -149,6 +161,6 @@ const Controls = (() => {
   };
   const percent = (share, digits = 0) => `${number(100 * share, digits)} %`;
 
-  return { element, set, start, columns, panel, image, slider, choice, button, buttons, drag, inside, fold,
-    announcer, drawing, still, number, percent };
+  return { element, set, markup, fill, start, columns, panel, image, slider, choice, button, buttons, drag,
+    inside, fold, announcer, drawing, still, number, percent };
 })();

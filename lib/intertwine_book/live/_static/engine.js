@@ -17,7 +17,6 @@ const Engine = (() => {
   }
 
   const tensor = (c, s, n) => ({ c, s, n, d: new Float64Array(c * s * s * n) });
-  const copy = (x) => ({ ...x, d: x.d.slice() });
 
   function samples(x, from, to) {  // some of the samples
     const y = tensor(x.c, x.s, to - from);
@@ -26,94 +25,74 @@ const Engine = (() => {
     return y;
   }
 
-  // Weights (q, p, k, k) in blocks of four outputs, so that the inner loop of `convolve` reads each input
-  // once for four sums: w[((block * k² + tap) * p + input) * 4 + output % 4]. With fewer outputs the last
-  // block has zeros.
-  function pack(weights, q, p, k = 1) {
-    const w = new Float64Array(Math.ceil(q / 4) * k * k * p * 4);
-    for (let o = 0; o < q; o++) for (let i = 0; i < p; i++) for (let tap = 0; tap < k * k; tap++)
-      w[(((o >> 2) * k * k + tap) * p + i) * 4 + (o & 3)] = weights[(o * p + i) * k * k + tap];
-    return { w, q, p, k };
-  }
-
-  // A convolution with stride 1 and zeros around; with k = 1 a linear map of the channels.
-  function convolve(x, { w, q, p, k }, bias = new Float64Array(q)) {
-    const { s, n, d } = x, y = tensor(q, s, n), edge = k >> 1;
-    for (let position = 0; position < s * s; position++) {
-      const row = Math.floor(position / s), column = position % s, taps = [];
-      for (let tap = 0; tap < k * k; tap++) {
-        const r = row + Math.floor(tap / k) - edge, c = column + (tap % k) - edge;
-        if (r >= 0 && r < s && c >= 0 && c < s) taps.push([tap, (r * s + c) * p * n]);
-      }
-      for (let o = 0; o < q; o += 4) {
-        const block = (o >> 2) * k * k * p * 4, [b0, b1 = 0, b2 = 0, b3 = 0] = bias.subarray(o, o + 4);
-        for (let i = 0; i < n; i += 2) {
-          const next = i + 1 < n ? 1 : 0;  // two samples at once; the last of an odd number twice
-          let u0 = b0, u1 = b1, u2 = b2, u3 = b3, v0 = b0, v1 = b1, v2 = b2, v3 = b3;
-          for (let m = 0; m < taps.length; m++) {
-            let at = taps[m][1] + i, g = block + taps[m][0] * p * 4;
-            for (let input = 0; input < p; input++, at += n, g += 4) {
-              const u = d[at], v = d[at + next], w0 = w[g], w1 = w[g + 1], w2 = w[g + 2], w3 = w[g + 3];
-              u0 += u * w0; v0 += v * w0; u1 += u * w1; v1 += v * w1;
-              u2 += u * w2; v2 += v * w2; u3 += u * w3; v3 += v * w3;
-            }
-          }
-          const at = (position * q + o) * n + i, us = [u0, u1, u2, u3], vs = [v0, v1, v2, v3];
-          for (let j = 0; j < 4 && o + j < q; j++) {
-            y.d[at + j * n] = us[j];
-            y.d[at + j * n + next] = vs[j];
-          }
+  // A convolution with stride 1 and zeros around; with k = 1 a linear map of the channels. Four inputs and
+  // two outputs at once, so that numbers are read and written once for several products; what is beyond the
+  // last one has weight 0.
+  function convolve(x, { weight, shape: [q, p, k = 1], bias }) {
+    const { s, n, d } = x, made = tensor(q, s, n), y = made.d, edge = k >> 1;
+    if (bias) for (let row = 0; row < s * s * q; row++) y.fill(bias[row % q], row * n, (row + 1) * n);
+    for (let position = 0; position < s * s; position++) for (let tap = 0; tap < k * k; tap++) {
+      const r = Math.floor(position / s) + Math.floor(tap / k) - edge, c = position % s + tap % k - edge;
+      if (r < 0 || r >= s || c < 0 || c >= s) continue;
+      for (let o = 0; o < q; o += 2) for (let first = 0; first < p; first += 4) {
+        const at = (position * q + o) * n, next = o + 1 < q ? at + n : at;
+        const four = [first, first + 1, first + 2, first + 3];
+        const [x0, x1, x2, x3] = four.map((i) => ((r * s + c) * p + Math.min(i, p - 1)) * n);
+        const of = (out) => four.map((i) => (out < q && i < p ? weight[(out * p + i) * k * k + tap] : 0));
+        const [a0, a1, a2, a3] = of(o), [b0, b1, b2, b3] = of(o + 1);
+        for (let j = 0; j < n; j++) {
+          const u0 = d[x0 + j], u1 = d[x1 + j], u2 = d[x2 + j], u3 = d[x3 + j];
+          y[at + j] += a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3;
+          y[next + j] += b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3;
         }
       }
     }
-    return y;
+    return made;
   }
 
   // M x: a matrix {r, c, d} of the channels, at each position.
-  const mix = ({ r, c, d }, x, bias) => convolve(x, pack(d, r, c), bias);
+  const mix = ({ r, c, d }, x, bias) => convolve(x, { weight: d, shape: [r, c], bias });
 
-  function channels(x, count) {  // a matrix: a row for each channel, of the first samples at all positions
+  function channels(x, count = x.n) {  // a matrix: a row for each channel, of first samples at all positions
     const length = x.s * x.s * count, d = new Float64Array(x.c * length);
-    for (let p = 0; p < x.s * x.s; p++) for (let channel = 0; channel < x.c; channel++) {
-      const at = (p * x.c + channel) * x.n;
-      d.set(x.d.subarray(at, at + count), channel * length + p * count);
+    for (let row = 0; row < x.s * x.s * x.c; row++) {
+      const to = (row % x.c) * length + Math.floor(row / x.c) * count;
+      d.set(x.d.subarray(row * x.n, row * x.n + count), to);
     }
     return { r: x.c, c: length, d };
   }
+
+  // Torch counts the positions of a channel one after another.
+  const flatten = (x) => ({ c: x.c * x.s * x.s, s: 1, n: x.n, d: channels(x).d });
+
+  const sum = (values) => values.reduce((total, value) => total + value, 0);
 
   // In place. The statistics are those of the training, or, with `fit`, those of the first `fit` samples, as
   // by `reestimate` on one batch: that batch is divided by its biased deviation, what comes later by the
   // unbiased one.
   function batchNorm(x, { scale, shift, mean, variance, eps }, fit) {
-    const { c, s, n, d } = x, count = s * s * fit;
-    for (let channel = 0; channel < c; channel++) {
-      const starts = Array.from({ length: s * s }, (_, p) => (p * c + channel) * n);
-      const normalise = (from, to, centre, spread) => {
-        const factor = scale[channel] / Math.sqrt(spread + eps), offset = shift[channel] - centre * factor;
-        for (const at of starts) for (let j = at + from; j < at + to; j++) d[j] = d[j] * factor + offset;
-      };
-      if (!fit) {
-        normalise(0, n, mean[channel], variance[channel]);
-        continue;
-      }
-      let centre = 0, square = 0;
-      for (const at of starts) for (let j = at; j < at + fit; j++) centre += d[j] / count;
-      for (const at of starts) for (let j = at; j < at + fit; j++) square += (d[j] - centre) ** 2;
-      normalise(0, fit, centre, square / count);
-      normalise(fit, n, centre, square / (count - 1));
+    const { c, n, d } = x, seen = channels(x, fit), count = seen.c;
+    const normalise = (k, from, to, centre, spread) => {
+      const factor = scale[k] / Math.sqrt(spread + eps), offset = shift[k] - centre * factor;
+      for (let at = k * n; at < d.length; at += c * n)
+        for (let j = at + from; j < at + to; j++) d[j] = d[j] * factor + offset;
+    };
+    for (let k = 0; k < c; k++) {
+      const row = seen.d.subarray(k * count, (k + 1) * count), centre = fit ? sum(row) / count : mean[k];
+      const square = sum(row.map((v) => (v - centre) ** 2));
+      normalise(k, 0, fit, centre, square / count);
+      normalise(k, fit, n, centre, fit ? square / (count - 1) : variance[k]);
     }
     return x;
   }
 
   function eachSample(x, change) {  // in place: the channels of each sample, which has one position
-    const values = new Float64Array(x.c);
     for (let i = 0; i < x.n; i++) {
-      for (let channel = 0; channel < x.c; channel++) values[channel] = x.d[channel * x.n + i];
-      change(values).forEach((value, channel) => { x.d[channel * x.n + i] = value; });
+      const values = Float64Array.from({ length: x.c }, (_, k) => x.d[k * x.n + i]);
+      change(values).forEach((value, k) => { x.d[k * x.n + i] = value; });
     }
     return x;
   }
-  const sum = (values) => values.reduce((total, value) => total + value, 0);
 
   const layerNorm = (x, { scale, shift, eps }) => eachSample(x, (values) => {
     const mean = sum(values) / x.c, size = Math.sqrt(sum(values.map((v) => (v - mean) ** 2)) / x.c + eps);
@@ -158,43 +137,31 @@ const Engine = (() => {
     return y;
   }
 
-  function flatten(x) {  // torch counts the positions of a channel one after another
-    const { c, s, n, d } = x, y = tensor(c * s * s, 1, n);
-    for (let p = 0; p < s * s; p++) for (let channel = 0; channel < c; channel++) {
-      const from = (p * c + channel) * n;
-      y.d.set(d.subarray(from, from + n), (channel * s * s + p) * n);
-    }
-    return y;
-  }
-
   // What export.py wrote -> layers with their arrays of numbers.
   function network({ layers, weights }) {
     const all = halves(weights);
     let at = 0;
     return layers.map(({ shapes = {}, ...layer }) => {
       for (const key in shapes) layer[key] = all.slice(at, at += shapes[key].reduce((a, b) => a * b));
-      return shapes.weight ? packed({ ...layer, shape: shapes.weight }) : layer;
+      return { ...layer, shape: shapes.weight };
     });
   }
-  const packed = (layer) => ({ ...layer, kernel: pack(layer.weight, ...layer.shape) });
 
   // The same layers, never trained: weights and biases uniform in ±1/√(inputs of a unit), as torch draws
   // them.
   function untrained(layers, draw) {
     return layers.map((layer) => {
-      if (layer.kind === "batch norm" || layer.kind === "layer norm") {
-        const all = (value) => layer.scale.map(() => value);
-        return { ...layer, scale: all(1), shift: all(0), mean: all(0), variance: all(1) };
-      }
-      if (!layer.kernel) return layer;
-      const edge = 1 / Math.sqrt(layer.weight.length / layer.shape[0]), drawn = () => edge * (2 * draw() - 1);
-      return packed({ ...layer, weight: layer.weight.map(drawn), bias: layer.bias?.map(drawn) });
+      const { weight, bias, shape, scale } = layer, all = (value) => scale.map(() => value);
+      if (scale) return { ...layer, scale: all(1), shift: all(0), mean: all(0), variance: all(1) };
+      if (!weight) return layer;
+      const edge = 1 / Math.sqrt(weight.length / shape[0]), drawn = () => edge * (2 * draw() - 1);
+      return { ...layer, weight: weight.map(drawn), bias: bias?.map(drawn) };
     });
   }
 
   const APPLY = {
-    convolution: (x, { kernel, bias }) => convolve(x, kernel, bias),
-    linear: (x, { kernel, bias }) => convolve(x, kernel, bias),
+    convolution: convolve,
+    linear: convolve,
     "batch norm": batchNorm,
     "layer norm": layerNorm,
     activation: (x, layer) => activate(x, layer.name, layer.slope),
@@ -203,14 +170,9 @@ const Engine = (() => {
     softmax,
   };
 
-  // The layers `from` ≤ k < `to` of x, which stays as it is; `trace` receives a copy of every layer's output.
-  function run(layers, x, { from = 0, to = layers.length, fit = 0, trace = null } = {}) {
-    return layers.slice(from, to).reduce((y, layer) => {
-      const made = APPLY[layer.kind](y, layer, fit);
-      trace?.push(copy(made));
-      return made;
-    }, copy(x));  // some layers work in place
-  }
+  // The layers `from` ≤ k < `to` of x, which stays as it is, though some layers work in place.
+  const run = (layers, x, { from = 0, to = layers.length, fit = 0 } = {}) =>
+    layers.slice(from, to).reduce((y, layer) => APPLY[layer.kind](y, layer, fit), { ...x, d: x.d.slice() });
 
   function answers({ c, n, d }) {  // the class of each sample: the largest output
     const classes = [...Array(c).keys()];

@@ -21,24 +21,22 @@ const Algebra = (() => {
     return C;
   }
 
-  // X Yᵀ for long rows: two rows of X and four of Y at once, so that each number is read for several sums.
-  // With X = Y half of the products are enough.
+  // X Yᵀ for long rows, by four sums each, which need not wait for one another. With X = Y half of the
+  // products are enough.
   function inner(X, Y) {
-    const P = matrix(X.r, Y.r), n = X.c, x = X.d, y = Y.d, half = X === Y;
-    const row = (M, i) => Math.min(i, M.r - 1) * n;  // beyond the last row: that row once more
-    for (let i = 0; i < X.r; i += 2) for (let j = half ? i - i % 4 : 0; j < Y.r; j += 4) {
-      const [p, q] = [row(X, i), row(X, i + 1)], [a, b, c, d] = [0, 1, 2, 3].map((m) => row(Y, j + m));
-      let pa = 0, pb = 0, pc = 0, pd = 0, qa = 0, qb = 0, qc = 0, qd = 0;
-      for (let k = 0; k < n; k++) {
-        const u = x[p + k], v = x[q + k], e = y[a + k], f = y[b + k], g = y[c + k], h = y[d + k];
-        pa += u * e; pb += u * f; pc += u * g; pd += u * h;
-        qa += v * e; qb += v * f; qc += v * g; qd += v * h;
+    const P = matrix(X.r, Y.r), n = X.c, x = X.d, y = Y.d;
+    for (let i = 0; i < X.r; i++) for (let j = X === Y ? i : 0; j < Y.r; j++) {
+      let [p, q, r, s, k, a, b] = [0, 0, 0, 0, 0, i * n, j * n];
+      for (; k + 3 < n; k += 4, a += 4, b += 4) {
+        p += x[a] * y[b];
+        q += x[a + 1] * y[b + 1];
+        r += x[a + 2] * y[b + 2];
+        s += x[a + 3] * y[b + 3];
       }
-      [[pa, pb, pc, pd], [qa, qb, qc, qd]].slice(0, X.r - i).forEach((sums, m) => {
-        P.d.set(sums.slice(0, Y.r - j), (i + m) * Y.r + j);
-      });
+      for (; k < n; k++, a++, b++) p += x[a] * y[b];
+      P.d[i * Y.r + j] = p + q + r + s;
+      if (X === Y) P.d[j * Y.r + i] = P.d[i * Y.r + j];
     }
-    if (half) for (let i = 0; i < X.r; i++) for (let j = 0; j < i; j++) P.d[i * X.r + j] = P.d[j * X.r + i];
     return P;
   }
 
@@ -141,42 +139,27 @@ const Algebra = (() => {
 
   const normal = (draw) => Math.sqrt(-2 * Math.log(1 - draw())) * Math.cos(2 * Math.PI * draw());
 
-  function shuffled(n, draw) {  // a random order of 0 … n − 1
-    const order = Array.from({ length: n }, (_, i) => i);
-    for (let i = n - 1; i > 0; i--) {
-      const j = Math.floor(draw() * (i + 1));
-      [order[i], order[j]] = [order[j], order[i]];
-    }
-    return order;
+  // The turn by angles[k] in the plane of the rows 2k and 2k + 1 of an orthogonal matrix.
+  function turned(V, angles) {
+    const D = eye(V.r);
+    angles.forEach((angle, k) => {
+      const at = 2 * k * (V.r + 1);
+      D.d[at] = D.d[at + V.r + 1] = Math.cos(angle);
+      D.d[at + V.r] = Math.sin(angle);
+      D.d[at + 1] = -Math.sin(angle);
+    });
+    return times(transposed(V), times(D, V));
   }
 
-  // A path of rotations R(t) of n dimensions, from the identity at t = 0: angles up to 180°·t, spread evenly,
-  // in random planes that are orthogonal to each other. An odd dimension leaves one direction where it is.
+  // A path of rotations of n dimensions, from the identity at t = 0: angles up to 180°·t, spread evenly, in
+  // random planes that are orthogonal to each other: those of eigenvectors of a random matrix.
   function rotation(n, seed) {
-    const draw = random(seed), basis = [];
-    for (let i = 0; i < n; i++) {
-      const v = Float64Array.from({ length: n }, () => normal(draw));
-      for (const u of [...basis, ...basis]) {  // Gram and Schmidt, twice against rounding
-        const along = u.reduce((sum, value, k) => sum + value * v[k], 0);
-        u.forEach((value, k) => { v[k] -= along * value; });
-      }
-      const length = Math.hypot(...v);
-      basis.push(v.map((value) => value / length));
-    }
+    const draw = random(seed), X = matrix(n, n, Float64Array.from({ length: n * n }, () => normal(draw)));
     const planes = n >> 1, angles = Array.from({ length: planes }, (_, k) => Math.PI * (k + draw()) / planes);
-    return (t) => {
-      const R = eye(n);
-      angles.forEach((angle, k) => {
-        const u = basis[2 * k], v = basis[2 * k + 1], c = Math.cos(t * angle) - 1, s = Math.sin(t * angle);
-        for (let i = 0; i < n; i++) {
-          const x = c * u[i] - s * v[i], y = s * u[i] + c * v[i];
-          for (let j = 0; j < n; j++) R.d[i * n + j] += x * u[j] + y * v[j];
-        }
-      });
-      return R;
-    };
+    const { vectors } = eigen(inner(X, X));
+    return (t) => turned(vectors, angles.map((angle) => t * angle));
   }
 
   return { matrix, diagonal, each, eye, times, inner, transposed, squares, solve, leastSquares, eigen,
-    singular, assignment, random, normal, shuffled, rotation };
+    singular, assignment, random, normal, turned, rotation };
 })();

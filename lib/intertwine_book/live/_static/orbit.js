@@ -2,7 +2,7 @@
 // activation. The weights after it are repaired by the best R: σ(Az) → σ(z). If A is in the group of σ, the
 // function stays.
 function orbit(root, { networks, digits, removed, neuron, colours, activation }) {
-  const { element, set, slider, choice, number, percent } = Controls;
+  const { element, slider, choice, number, percent } = Controls;
   const { matrix, times, each } = Algebra, random = Algebra.random(1);
   const images = Engine.images(digits), count = images.n;
   const trained = Object.fromEntries(Object.entries(networks).map(([key, { network, word }]) => {
@@ -18,12 +18,9 @@ function orbit(root, { networks, digits, removed, neuron, colours, activation })
 
   function move() {
     const { sigma, bias, into, out, Z } = trained[activation];
-    const A = matrix(width, width);  // neurons are scaled and in order, then turned in pairs
-    neurons.forEach((k) => {
-      const one = order[k], other = order[k ^ 1];
-      A.d[k * width + one] = Math.cos(angle) * scale[one];
-      A.d[k * width + other] = Math.sin(angle) * scale[other] * (k % 2 ? 1 : -1);
-    });
+    const P = matrix(width, width), pairs = Array(width / 2).fill(angle);
+    order.forEach((from, k) => { P.d[k * width + from] = scale[from]; });
+    const A = times(Algebra.turned(Algebra.eye(width), pairs), P);  // neurons in order, then turned in pairs
     const W = times(A, into), before = each(Z, sigma), after = each(times(A, Z), sigma);
     const repaired = times(out, Algebra.leastSquares(after, before).B);
     const norms = neurons.map((k) => Math.hypot(...W.d.subarray(k * W.c, (k + 1) * W.c)));
@@ -38,54 +35,48 @@ function orbit(root, { networks, digits, removed, neuron, colours, activation })
     return { W, norms, gone, change, most: most(into.d), answers: outputs.map(Engine.answers) };
   }
 
-  const svg = element(root, "svg", { viewBox: "0 0 400 268", role: "img", "aria-label": "Ten digits with the "
-    + "answers of the network and of the pruned network; the weights and norms of its neurons" });
-  const ink = { fill: "currentColor", "font-size": 13, "text-anchor": "middle" };
-  const write = (x, y, text = "", more = {}) => element(svg, "text", { x, y, ...ink, ...more }, text);
-  const words = { digit: 22, answer: 52, pruned: 72, weights: 112, norm: 218 };
-  for (const word in words) write(0, words[word], word, { "text-anchor": "start" });
-  const answers = [[], [], []], columns = [], bold = { "font-weight": 600 };
-  for (let k = 0; k < 10; k++) {
-    Controls.image(svg, 66 + 34 * k, 4, 3.5, Engine.greys(digits, k));
-    for (const row of [1, 2]) answers[row].push(write(80 + 34 * k, 32 + 20 * row, "", bold));
-  }
-  for (const k of neurons) {
-    const x = 60 + 42.5 * k, box = { y: 86, height: 178, rx: 3 };
-    const frame = element(svg, "rect", { x: x - 1, width: 42, ...box, fill: "none", "stroke-width": 2.5 });
-    const bar = element(svg, "rect", { x: x + 8, width: 24, "stroke-dasharray": "3 2" });
-    const [above, below] = [0, 258].map((y) => write(x + 20, y));
-    columns.push({ frame, bar, cells: Controls.image(svg, x + 2, 89, 4.5), above, below });
-    const pointed = { fill: "transparent", style: "cursor: pointer" };
-    const target = element(svg, "rect", { x, width: 40, ...box, ...pointed });
-    target.addEventListener("click", () => pick(order[k]));
-  }
+  const svg = element(root, "svg", { viewBox: "0 0 400 268", role: "img", fill: "currentColor",
+    "text-anchor": "middle", "aria-label": "Ten digits with the answers of the network and of the pruned "
+    + "network; the weights and norms of its neurons" });
+  const text = (x, y, said, more = "") => `<text x="${x}" y="${y}" font-size="13" ${more}>${said}</text>`;
+  const words = Object.entries({ digit: 22, answer: 52, pruned: 72, weights: 112, norm: 218 });
+  const ten = [...Array(10).keys()], left = neurons.map((k) => 60 + 42.5 * k);  // of each column
+  const clear = 'fill="transparent" style="cursor: pointer"';
+  const frame = (x, wide, more) => `<rect x="${x}" y="86" width="${wide}" height="178" rx="3" ${more}/>`;
+  svg.innerHTML = words.map(([word, y]) => text(0, y, word, 'text-anchor="start"')).join("")
+    + ten.map((k) => Controls.image(66 + 34 * k, 4, 3.5, Engine.greys(digits, k))).join("")
+    + "<g></g>".repeat(1 + width) + left.map((x) => frame(x, 40, clear)).join("");
+  const parts = svg.querySelectorAll("g");
+  svg.querySelectorAll("g ~ rect").forEach((target, k) =>
+    target.addEventListener("click", () => pick(order[k])));
   const result = element(root, "p", { class: "result" }), announce = Controls.announcer(root);
 
   const draw = () => {
     const { W, norms, gone, change, most, answers: given } = move(), { word } = trained[activation];
-    for (const row of [1, 2]) answers[row].forEach((text, k) => {
-      text.textContent = given[row][k];
-      const [fill, line] = given[row][k] === given[0][k] ? [ink.fill, "none"] : [colours.red, "underline"];
-      set(text, { fill, "text-decoration": line });
+    const answers = [1, 2].flatMap((row) => ten.map((k) => {
+      const wrong = given[row][k] !== given[0][k] && `fill="${colours.red}" text-decoration="underline"`;
+      return text(80 + 34 * k, 32 + 20 * row, given[row][k], `font-weight="600" ${wrong || ""}`);
+    }));
+    const columns = left.map((x, k) => {
+      const high = Math.min(80, 9 * norms[k]), row = W.d.subarray(64 * k, 64 * k + 64);
+      const shares = row.map((w) => w / most);
+      const look = gone.has(k) ? `fill="none" stroke="${colours.grey}"` : `fill="${colours.blue}"`;
+      const ring = order[k] === chosen ? colours.green : "none";
+      return [
+        frame(x - 1, 42, `fill="none" stroke-width="2.5" stroke="${ring}"`),
+        `<rect x="${x + 8}" y="${240 - high}" width="24" height="${high}" stroke-dasharray="3 2" ${look}/>`,
+        Controls.image(x + 2, 89, 4.5, shares, colours.blue),
+        Controls.image(x + 2, 89, 4.5, shares.map((share) => -share), colours.red),
+        text(x + 20, 234 - high, number(norms[k], 1)), text(x + 20, 258, order[k] + 1),
+      ].join("");
     });
-    columns.forEach(({ frame, bar, cells, above, below }, k) => {
-      const height = Math.min(80, 9 * norms[k]);
-      set(frame, { stroke: order[k] === chosen ? colours.green : "none" });
-      set(bar, { y: 240 - height, height, ...(gone.has(k) ? { fill: "none", stroke: colours.grey }
-        : { fill: colours.blue, stroke: "none" }) });
-      set(above, { y: 234 - height });
-      [above.textContent, below.textContent] = [number(norms[k], 1), order[k] + 1];
-      cells.forEach((cell, p) => {
-        const w = W.d[64 * k + p], opacity = Math.min(1, Math.abs(w) / most).toFixed(2);
-        set(cell, { fill: w > 0 ? colours.blue : colours.red, "fill-opacity": opacity });
-      });
-    });
+    [answers.join(""), ...columns].forEach((drawn, k) => Controls.fill(parts[k], drawn));
     const right = given.map((row) => percent(Engine.accuracy(row, digits.labels), 1));
     const stays = change < 5e-4 ? "The outputs stay"
       : `The largest change of an output: ${percent(change, change < 0.0995 ? 1 : 0)} of the largest output; `
         + `this change does not commute with ${word}`;
-    result.innerHTML = `<b>${stays}</b>; ${right[1]} of ${count} digits are right. Without the ${removed} `
-      + `neurons of smallest norm (dashed): <b>${right[2]}</b>.`;
+    Controls.fill(result, `<b>${stays}</b>; ${right[1]} of ${count} digits are right. Without the ${removed} `
+      + `neurons of smallest norm (dashed): <b>${right[2]}</b>.`);
     announce(result.textContent);
   };
   const ask = Controls.drawing(draw);

@@ -11,24 +11,19 @@ function pull(root, { activations, presets, start, colours }) {
 
   const panels = element(root, "div", { class: "panels" });
   const [plane, images] = ["The points x, and two knobs for the columns of A",
-    "The points σ(Ax), rings at Bσ(x), and a line from each point to its ring"].map((alt) => {
-    const made = Controls.panel(panels, alt, "-2.1 -2.1 4.2 4.2");
-    element(made.svg, "path", { d: "M-3 0H3M0-3V3", stroke: grey, "stroke-width": 0.015 });
-    return made;
-  });
+    "The points σ(Ax), rings at Bσ(x), and a line from each point to its ring"].map((alt) =>
+    Controls.panel(panels, alt, "-2.1 -2.1 4.2 4.2"));
   plane.caption.innerHTML = "<i>x</i>, and the columns of <i>A</i>";
-  const path = (svg, stroke) => element(svg, "path", { stroke, fill: "none", "stroke-linecap": "round" });
-  const lines = path(images.svg, red), rings = path(images.svg, "currentColor");
-  const moved = quadrants.map((colour) => path(images.svg, colour));
-  const dots = (M, q) => seen.filter((k) => 2 * (grid[k] > 0) + (grid[count + k] > 0) === q)
-    .map((k) => `M${at(M, k).map((x) => x.toFixed(3)).join(" ")}h0`).join("");
-  quadrants.forEach((colour, q) => {
-    set(path(plane.svg, colour), { d: dots(points, q), "stroke-width": 0.13 });
-  });
-  const columns = [0, 1].map(() => [
-    element(plane.svg, "line", { stroke: green, "stroke-width": 0.05, x1: 0, y1: 0 }),
-    element(plane.svg, "circle", { r: 0.24, fill: green, style: "cursor: grab; touch-action: none" }),
-  ]);
+  const axes = `<path d="M-3 0H3M0-3V3" stroke="${grey}" stroke-width="0.015"/>`;
+  const path = (d, stroke, width) => `<path d="${d.join("")}" stroke="${stroke}" fill="none" `
+    + `stroke-width="${width}" stroke-linecap="round"/>`;
+  const dots = (M, width) => quadrants.map((colour, q) => path(seen
+    .filter((k) => 2 * (grid[k] > 0) + (grid[count + k] > 0) === q)
+    .map((k) => `M${at(M, k).map((x) => x.toFixed(3)).join(" ")}h0`), colour, width)).join("");
+  const column = `<line stroke="${green}" stroke-width="0.05"/>`
+    + `<circle r="0.24" fill="${green}" style="cursor: grab; touch-action: none"/>`;
+  plane.svg.innerHTML = axes + dots(points, 0.13) + column + column;
+  const [stalks, knobs] = ["line", "circle"].map((kind) => [...plane.svg.querySelectorAll(kind)]);
   const result = element(root, "p", { class: "result" }), announce = Controls.announcer(root);
 
   const draw = () => {
@@ -38,15 +33,12 @@ function pull(root, { activations, presets, start, colours }) {
     const ring = ([x, y]) => `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`;
     const line = (k) => `M${at(Y, k).join(" ")}L${at(Z, k).join(" ")}`;
     set(images.svg, { viewBox: `${from} ${-from - size} ${size} ${size}` });
-    set(lines, { d: seen.map(line).join(""), "stroke-width": 0.006 * size });
-    set(rings, { d: seen.map((k) => ring(at(Z, k))).join(""), "stroke-width": 0.005 * size });
-    moved.forEach((part, q) => set(part, { d: dots(Y, q), "stroke-width": 0.026 * size }));
+    images.svg.innerHTML = axes + path(seen.map(line), red, 0.006 * size)
+      + path(seen.map((k) => ring(at(Z, k))), "currentColor", 0.005 * size) + dots(Y, 0.026 * size);
     images.caption.innerHTML = name === "identity" ? "dots <i>Ax</i>, rings <i>Bx</i>"
       : `dots ${shown}(<i>Ax</i>), rings <i>B</i> ${shown}(<i>x</i>)`;
-    columns.forEach(([stalk, knob], k) => {
-      set(stalk, { x2: A[k], y2: -A[k + 2] });
-      set(knob, { cx: A[k], cy: -A[k + 2] });
-    });
+    stalks.forEach((stalk, k) => set(stalk, { x2: A[k], y2: -A[k + 2] }));
+    knobs.forEach((knob, k) => set(knob, { cx: A[k], cy: -A[k + 2] }));
     const singular = Math.abs(A[0] * A[3] - A[1] * A[2]) < 1e-9 ? " (A is not invertible)" : "";
     const share = percent(left, left > 1e-9 && left < 0.0995 ? 1 : 0);
     const b = Array.from(B.d, (entry) => number(entry, 2));
@@ -71,7 +63,7 @@ function pull(root, { activations, presets, start, colours }) {
     ask();
   };
   Controls.buttons(root, Object.fromEntries(Object.entries(presets).map(([key, to]) => [key, () => go(to)])));
-  columns.forEach(([, knob], k) => Controls.drag(knob, (event) => {
+  knobs.forEach((knob, k) => Controls.drag(knob, (event) => {
     if (event.type === "pointerdown") return;  // a knob is not moved by being taken hold of
     const { x, y } = Controls.inside(plane.svg, event);
     go(A.with(k, x).with(k + 2, -y));

@@ -3,10 +3,10 @@
 //
 // A state is {front, layer, before, turn, map, hand, rank, stretch, norm}. What only depends on where the cut
 // is is kept, so that a step of a slider costs matrices of channels and one pass through the back.
-function Stitching({ networks, digits, fit }) {
+function Stitching({ networks, digits, fit, hidden }) {
   const A = Algebra, images = Engine.images(digits), judged = images.n - fit;
   const front = Engine.network(networks.front), back = Engine.network(networks.back);
-  const hidden = back.flatMap((layer, k) => (layer.kind === "activation" ? [k] : []));
+  const activations = back.flatMap((layer, k) => (layer.kind === "activation" ? [k] : []));
   const untrained = Engine.untrained(back, A.random(2));
   const kept = new Map();
 
@@ -19,15 +19,15 @@ function Stitching({ networks, digits, fit }) {
   }
   const place = ({ layer, before }) => `${layer} ${before}`;
   const origin = (state) => `${state.front} ${place(state)}`;
-  const cut = ({ layer, before }) => hidden[layer - 1] + (before ? 0 : 1);
+  const cut = ({ layer, before }) => activations[layer - 1] + (before ? 0 : 1);
 
   // ---- fronts: the activations of all digits at the cut
 
   const theirs = (state) => once(`back ${place(state)}`, () => Engine.run(back, images, { to: cut(state) }));
 
-  function hiddenElement(channels) {  // of the group of ReLU: an order, and a positive unit for each channel
-    const draw = A.random(11), order = A.shuffled(channels, draw), M = A.matrix(channels, channels);
-    order.forEach((from, to) => { M.d[to * channels + from] = Math.exp(A.normal(draw)); });
+  function hiddenElement(n) {  // of the group of ReLU: from which channel each comes, and its unit
+    const M = A.matrix(n, n);
+    hidden[n].forEach(([from, unit], to) => { M.d[to * n + from] = unit; });
     return M;
   }
 
@@ -137,14 +137,11 @@ function Stitching({ networks, digits, fit }) {
 
   function procrustes({ AA, AB, BB }) {  // as in the chapter on dissimilarity: features that are not centred
     const similarity = (cosine) => 1 - Math.sqrt(Math.max(0, 2 - 2 * cosine)) / 2;
-    const active = (P) => [...diagonal(P).entries()].filter(([, v]) => v > 0).map(([i]) => i);
-    const C = cosines({ AA, AB, BB }), one = active(AA), two = active(BB);
-    const size = Math.max(one.length, two.length), cost = A.matrix(size, size);
-    two.forEach((j, y) => one.forEach((i, x) => { cost.d[y * size + x] = -C.d[j * C.c + i]; }));
-    const sum = A.assignment(cost).reduce((total, x, y) => total - cost.d[y * size + x], 0);
+    const C = cosines({ AA, AB, BB }), active = (P) => diagonal(P).filter((v) => v > 0).length;
+    const sum = A.assignment(A.each(C, (v) => -v)).reduce((total, i, j) => total + C.d[j * C.c + i], 0);
     return {
       orthogonal: similarity(A.singular(AB).reduce((p, q) => p + q) / Math.sqrt(trace(AA) * trace(BB))),
-      group: similarity(sum / Math.sqrt(one.length * two.length)),
+      group: similarity(sum / Math.sqrt(active(AA) * active(BB))),  // a silent channel has cosines 0
     };
   }
 

@@ -2,10 +2,9 @@
 //
 // u is the norm of the weights into the hidden neurons, biases included, and v that of the weights out of
 // them; all else is as trained. With ReLU the outputs are s·z + b, where s = uv / (u₀v₀); as trained, s = 1.
-function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours }) {
-  const { element, set, slider, number } = Controls;
+function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours, pictures, most, far, high }) {
+  const { element, slider, number } = Controls;
   const z = Engine.halves(scores), n = labels.length, c = bias.length;  // those of a sample one after another
-  const most = Math.exp(1.3) * Math.max(u0, v0), far = 15, high = 3;  // what the pictures show
   let u, v, first, path, rate = start.rate, decay = 0, run = 0, stopped;
 
   function loss(a, b) {  // the mean cross-entropy, and its derivative with respect to s
@@ -28,61 +27,41 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours })
   const imbalance = () => u * u - v * v;
 
   const panels = element(root, "div", { class: "panels two" });
-  const panel = (alt, caption, [across, left, right, ...ticks], [up, top, ...marks]) => {
+  const panel = (drawn, alt, caption, left, right, top) => {  // what does not move is drawn in valley.py
     const { svg } = Controls.panel(panels, alt, "0 0 300 256", caption);
-    const ink = { fill: "currentColor", "font-size": 12, "text-anchor": "middle" };
-    const write = (x, y, text, more) => element(svg, "text", { x, y, ...ink, ...more }, text);
-    const draws = (stroke, width, more) =>
-      element(svg, "path", { fill: "none", stroke, "stroke-width": width, ...more });
     const X = (a) => 44 + 250 * (a - left) / (right - left), Y = (b) => 214 - 206 * b / top;
-    draws("currentColor", 1, { d: "M44 8V214H294" });
-    write(169, 250, across);
-    write(0, 0, up, { transform: "translate(13 111) rotate(-90)" });
-    for (const a of ticks) write(X(a), 231, number(a));
-    for (const b of marks) write(b < 10 ? 34 : 26, Y(b) + 4, number(b));
-    const line = (points) => {
-      return `M${points.map(([a, b]) => `${X(a).toFixed(1)} ${Y(b).toFixed(1)}`).join("L") || "0 0"}`;
+    const line = (points, stroke, width, more = "") => {
+      const d = points.map(([a, b]) => `${X(a).toFixed(1)} ${Y(b).toFixed(1)}`).join("L") || "0 0";
+      return `<path d="M${d}" fill="none" stroke="${stroke}" stroke-width="${width}" ${more}/>`;
     };
-    return { svg, draws, X, Y, line };
+    const ball = (a, b, r) => `<circle cx="${X(a)}" cy="${Y(b)}" r="${r}" fill="${colours.blue}"/>`;
+    svg.innerHTML = `${drawn}<g></g>`;
+    return { svg, line, ball, moving: svg.lastChild };
   };
-  const plane = panel("Level curves of the loss over two norms of weights, and a ball",
-    "green: the orbit; grey dot: as trained; dashed: equal imbalance",
-    ["norm of the weights in", 0, most, 50, 100], ["norm of the weights out", most, 50, 100]);
-  const section = panel("The loss near the ball, in the direction in which it bends most",
-    "blue: at the ball; dashed: as trained", ["distance in weight space", -far, far, -10, 0, 10],
-    ["loss", high, 1, 2, 3]);
-  const steps = Array.from({ length: 121 }, (_, k) => k / 120);
-  const curve = (f) => plane.line(steps.map(f).filter((p) => Math.max(...p) < 1.0001 * most));
-  for (const s of [0.25, 0.5, 1, 1.5, 2, 3]) {
-    const middle = Math.sqrt(s * u0 * v0), ratio = most / middle;
-    const d = curve((k) => [middle * ratio ** (2 * k - 1), middle * ratio ** (1 - 2 * k)]);
-    plane.draws(...(s === 1 ? [colours.green, 4] : [colours.grey, 1]), { d });
-  }
-  const kept = plane.draws(colours.orange, 2, { "stroke-dasharray": "6 4" });
-  const trail = plane.draws(colours.blue, 2);
-  element(plane.svg, "circle", { cx: plane.X(u0), cy: plane.Y(v0), r: 4, fill: colours.grey });
-  const ball = element(plane.svg, "circle", { r: 9, fill: colours.blue });
-  const across = (a, b) => section.line(steps.map((k) => {
-    const e = far * (2 * k - 1), r = Math.hypot(a, b);
-    return [e, Math.min(1.13 * high, loss(a + e * b / r, b + e * a / r).value)];
-  }));
-  section.draws(colours.grey, 1.5, { d: across(u0, v0), "stroke-dasharray": "4 3" });
-  const here = section.draws(colours.blue, 3);
-  const spot = element(section.svg, "circle", { cx: section.X(0), r: 6, fill: colours.blue });
+  const plane = panel(pictures[0], "Level curves of the loss over two norms of weights, and a ball",
+    "green: the orbit; grey dot: as trained; dashed: equal imbalance", 0, most, most);
+  const section = panel(pictures[1], "The loss near the ball, in the direction in which it bends most",
+    "blue: at the ball; dashed: as trained", -far, far, high);
   const result = element(root, "p", { class: "result" }), announce = Controls.announcer(root);
 
+  const steps = Array.from({ length: 121 }, (_, k) => k / 120);
   const draw = () => {
     const { value } = loss(u, v), count = path.length - 1, least = Math.sqrt(Math.abs(first));
-    set(ball, { cx: plane.X(u), cy: plane.Y(v) });
-    set(trail, { d: plane.line(path) });
-    const equal = (k) => [Math.hypot(least, k * most), k * most];
-    set(kept, { d: curve(first > 0 ? equal : (k) => equal(k).reverse()) });
-    set(here, { d: across(u, v) });
-    set(spot, { cy: section.Y(Math.min(value, high + 1)) });
+    const equal = steps.map((k) => [Math.hypot(least, k * most), k * most])
+      .map(([a, b]) => (first > 0 ? [a, b] : [b, a])).filter((p) => Math.max(...p) < 1.0001 * most);
+    plane.moving.innerHTML = plane.line(equal, colours.orange, 2, 'stroke-dasharray="6 4"')
+      + plane.line(path, colours.blue, 2) + plane.ball(u, v, 9);
+    const across = steps.map((k) => {
+      const e = far * (2 * k - 1), r = Math.hypot(u, v);
+      return [e, Math.min(1.13 * high, loss(u + e * v / r, v + e * u / r).value)];
+    });
+    section.moving.innerHTML = section.line(across, colours.blue, 3)
+      + section.ball(0, Math.min(value, high + 1), 6);
     const change = number(100 * (imbalance() / first - 1), 1);
     result.textContent = `loss ${number(value, 3)}, imbalance |in|² − |out|² = `
       + number(imbalance())
-      + (count ? `; after ${count} ${count > 1 ? "steps" : "step"} the imbalance has changed by ${change} %` : "")
+      + (count ? `; after ${count} ${count > 1 ? "steps" : "step"} the imbalance has changed by ` : "")
+      + (count ? `${change} %` : "")
       + (stopped ? "; stopped: the next step is out of the sliders' range"
         : Math.max(u, v) > most ? "; the ball is outside the picture" : "");
     announce(result.textContent);
@@ -135,7 +114,7 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours })
     "one step": () => descend(1),
     "as trained": () => { drop(u0, v0); say(); },
   });
-  set(plane.svg, { style: "touch-action: none; cursor: crosshair" });
+  plane.svg.style.cssText = "touch-action: none; cursor: crosshair";
   Controls.drag(plane.svg, (event) => {
     const { x, y } = Controls.inside(plane.svg, event);
     const within = (a) => Math.max(0.05 * most, Math.min(most, a));
