@@ -48,8 +48,8 @@ of_digits("relu", "tanh", "abs", name="twin")
 #   A reader chooses a neuron and scales it, swaps it or changes its sign, turns neurons in pairs,
 #   and chooses the activation.
 # ---
-# Scaling or swapping neurons leaves the answers of a trained network as they are,
-# and changes which neurons pruning removes.
+# Scaling or swapping neurons leaves the answers of a trained network as they are; a scaling may change which neurons
+# pruning removes.
 # Top: ten digits, the answers of the network, and those without the three neurons of smallest norm
 # (red, underlined: another answer).
 # Below: the incoming weights of its eight neurons, and their norms (dashed: removed).
@@ -223,7 +223,7 @@ pull()
 # :::
 #
 # If $\sigma(I_n)$ is singular, put $\varphi(A) = \sigma(tA)\,\sigma(tI_n)^{-1}$.
-# Some $t$ works for every continuous σ that is not constant ({ref}`record <rec-lemma-3-1>`).
+# For every continuous σ that is not constant some $t$ works ({ref}`record <rec-lemma-3-1>`).
 # Outside the group {eq}`eq-phi` need not be multiplicative ({ref}`record <rec-phi-on-gl>`).
 #
 # In code, for a swap with scalings and for the turn:

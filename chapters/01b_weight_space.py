@@ -224,7 +224,8 @@ assert torch.allclose(hessian(loss_at, g * W), H / g[:, None] / g)
 # Let σ be not constant.
 # Suppose that invertible matrices $A_i$ and $B_i$, with $B_0 = A_k = I$, are such that
 # $W_i' = A_iW_iB_{i-1}^{-1}$ and $b_i' = A_ib_i$ give the same function as $W, b$, for *all* weights $W, b$.
-# Then $A_i\in G_{\sigma_{n_i}}$ and $B_i = \varphi(A_i)$.
+# Then $A_i\in G_{\sigma_{n_i}}$, and $B_i = \varphi(A_i)$, the only matrix with $\sigma(A_iz) = B_i\sigma(z)$ for all
+# $z$.
 # :::
 #
 # :::{prf:proof}
@@ -303,7 +304,7 @@ for name, A in {"in the group": inside, "outside": outside}.items():
 #
 # $$\begin{aligned}&Q_X(W - \eta\nabla L) =\\ &\quad Q_X(W) + \eta^2\,Q_X(\nabla L).\end{aligned}$$ (eq-step)
 #
-# The squared norm is convex in $s$ along each orbit, and smallest exactly where $Q_X = 0$.
+# The squared norm is convex in $s$ along each curve $e^{sX}W$, and smallest exactly where $Q_X = 0$.
 # :::
 #
 # :::{prf:proof}

@@ -214,9 +214,9 @@ residual_block()
 # Then $\sigma(A_mz_m) = B_mh_m$, and the induction goes on to the output.
 # :::
 #
-# By the same argument each kind of sum has its rule:
+# By the same argument each kind of sum has its rule, in either order:
 #
-# | what is added | to what | rule |
+# | one term | the other | rule |
 # |---|---|---|
 # | an output | an output | $\varphi(A_l) = \varphi(A_m)$ |
 # | an output | a pre-activation | $\varphi(A_l) = A_m$ |
@@ -328,7 +328,8 @@ readable(shown, headings, title="Hidden spaces of a transformer of one block")
 # * - activation σ
 #   - $A$ in $G_\sigma$ before it, $\varphi(A)$ after it
 # * - batch norm
-#   - permutations; two scalars a unit, one before it and one after
+#   - before an activation: permutations; two scalars a unit, one before it and one after.
+#     Elsewhere, in evaluation mode: any matrix
 # * - RMS norm
 #   - an orthogonal matrix
 # * - layer norm
@@ -503,7 +504,7 @@ print(f"scores differ by {relative_error(same, scores(q, k)):.0e}")
 # ## The groups of public architectures
 #
 # *Most of a transformer's group lies inside its heads and, in ViT, on its residual stream.
-# Convolutional networks have only scalings; MobileNet is the exception.*
+# ResNets have only scalings; where blocks end without an activation, as in MobileNet, matrices act.*
 # Choose the networks in {numref}`fig-explorer` and compare the lengths of the bars.
 #
 # - **GPT-2, SmolLM**: the embedding is also the last layer, and the gain of a norm stands between the two, so the

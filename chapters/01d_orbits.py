@@ -29,8 +29,8 @@
 # All weights of an orbit compute one function, but they are not equally good for this.
 # *Which point of the orbit should you take?*
 #
-# **It depends on the use: to round, take a point where no channel stands out; to average, the point nearest to the
-# other network; to compare, a normal form.**
+# **It depends on the use: to round, take a point where no channel stands out; to average, one where units respond most
+# like those of the other network; to compare, a normal form.**
 # {numref}`fig-bits` shows the first.
 
 # %% tags=["hide-input"]
@@ -126,7 +126,7 @@ bit_slider(first, signs, known)
 # ## An outlier costs bits
 #
 # *All networks of an orbit compute one function, but rounding treats them differently.*
-# To store a vector $y\in\mathbb R^n$ in $b$ bits, divide it by a step $s$, round to integers, and multiply again.
+# To store a vector $y\in\mathbb R^n$ in $b \ge 2$ bits, divide it by a step $s$, round to integers, and multiply again.
 # The step $s = \lVert y\rVert_\infty/(2^{b-1}-1)$ takes the largest entry to the largest integer:
 #
 # $$\operatorname{round}_b(y) = s\,\lfloor y/s\rceil,$$ (eq-round)
@@ -222,7 +222,7 @@ single_curves(
 # :::
 
 # %% [markdown]
-# By the error of the outputs a rotation saves {fact}`01d_orbits.won_bits:.1f` bits on average.
+# By the error of the outputs a rotation saves {fact}`01d_orbits.won_bits:.1f` bits on average from 3 to 6.
 # **If no channel is an outlier, it saves nothing** from 4 bits on ({ref}`rec-rounding`).
 # And with enough bits every point of the orbit is good enough.
 #
@@ -299,8 +299,8 @@ assert relative_error(near(images), two(images)) < 1e-12
 # | as trained | {fact}`01d_orbits.half_trained_averaged:.0f` | {fact}`01d_orbits.half_trained:.0f` |
 # | matched by activations | {fact}`01d_orbits.half_matched_averaged:.0f` | {fact}`01d_orbits.half_matched:.0f` |
 #
-# These are means over four pairs of small convolutional networks on digits, of which nearly every digit is right at the
-# ends ({ref}`rec-merging`).
+# These are means over four pairs of small convolutional networks on digits, of which the first reads nearly every digit
+# ({ref}`rec-merging`).
 # On CIFAR-10 the average still loses accuracy: {numref}`fig-connectivity` in {doc}`03_stitching` has the whole line.
 #
 # (sec-normal-form)=
@@ -374,20 +374,21 @@ assert all(torch.allclose(*pair) for pair in zip(*forms, strict=True))
 # largest entry ({ref}`rec-normal-forms`).
 #
 # A copy that was rounded or trained further lies near the orbit, not on it.
-# Then ask `match` for the element, by weights: in small ResNets it finds every unit, even through noise larger than the
-# weights themselves, where matching by activations fails ({ref}`rec-noise`).
+# Then ask `match` for the element, by weights: in small ResNets it finds every unit, even through noise of three standard
+# deviations of the weights; by activations it finds fewer than half at one ({ref}`rec-noise`).
 #
 # (sec-teleport)=
 # ## A point with a larger gradient
 #
-# *At a small learning rate a larger gradient makes the first steps faster, and little of the lead is left after a
-# hundred steps.
-# At a large learning rate the move harms* ({ref}`rec-teleport`).
+# *At a small learning rate a larger gradient makes the first steps faster.
+# At the largest rate that we tried a far move ($r = 4$) harms, and a nearer one ($r = 2$) does not*
+# ({ref}`rec-teleport`).
 # The idea is called *teleportation* {cite}`zhao2022,zhao2024`.
 # {cite:t}`lebeurrier2026` choose the scalings of a ReLU network by another criterion, to train faster.
 #
-# Scale what enters neuron $i$ by $a_i$, and let the loss $L$, where it is differentiable, have the gradients
-# $G_i^{\mathrm{in}}$ by its incoming weights with bias, and $G_i^{\mathrm{out}}$ by its outgoing weights.
+# Take the neurons of one hidden layer, and scale what enters neuron $i$ by $a_i$.
+# Let the loss $L$, where it is differentiable, have the gradients $G_i^{\mathrm{in}}$ by its incoming weights with bias,
+# and $G_i^{\mathrm{out}}$ by its outgoing weights.
 # Then {eq}`eq-gradient` gives
 #
 # $$
@@ -399,7 +400,7 @@ assert all(torch.allclose(*pair) for pair in zip(*forms, strict=True))
 #
 # :::{prf:proposition} The largest gradient within a bound
 # :label: prop-teleport
-# Let $r > 1$ and $1/r \le a_i \le r$.
+# Let $r > 1$ and $1/r \le a_i \le r$ for the neurons of one hidden layer.
 # Then {eq}`eq-teleport` is largest for $a_i = 1/r$ where $\lVert G_i^{\mathrm{in}}\rVert >
 # \lVert G_i^{\mathrm{out}}\rVert$, and for $a_i = r$ elsewhere.
 # Without a bound it has no largest value, unless all these gradients are 0.
@@ -448,7 +449,7 @@ assert (best >= into * a**2 + out / a**2).all()
 #   - Fold gains of norms first: `fold(space, net).model`. Without an outlier nothing is saved.
 # * - round whole layers of a ReLU network with one step
 #   - equal ranges: `space.act(net, {"conv1": a.diag()})` ({ref}`ex-equal`)
-#   - Fold batch norm first. It repairs a bad scaling; a gain against trained weights is not established.
+#   - Fold batch norm first. It repairs a bad scaling; against trained weights a gain is established at 4 bits alone.
 # * - delete channels of a stream
 #   - principal axes: `space.act(net, {"norm1": axes})` ({ref}`ex-slice`)
 #   - This is the opposite of what rounding needs.
@@ -463,7 +464,7 @@ assert (best >= into * a**2 + out / a**2).all()
 #   - In float64; read `undetermined`. Different normal forms do not prove different functions.
 # * - train on from a larger gradient
 #   - `space.act(net, {"relu1": a.diag()})`
-#   - Bound the scalings, and do not raise the learning rate.
+#   - Bound the scalings: at a large learning rate $r = 4$ harms.
 # :::
 #
 # ## Adapt this
@@ -547,7 +548,7 @@ print(f"outputs differ by {apart:.0e}")
 # and {fact}`01d_orbits.equal_even:.0f` % equalised ({numref}`fig-rec-equalising`, with the code).
 # So equalising repairs a bad scaling.
 # Against the trained network it lowers the mean error by {fact}`01d_orbits.equal_least:.0f` to
-# {fact}`01d_orbits.equal_most:.0f` %, which four networks do not establish.
+# {fact}`01d_orbits.equal_most:.0f` %; in four networks that is established at 4 bits, and at no other number.
 # ::::
 #
 # :::{exercise}

@@ -263,7 +263,7 @@ single_curves(
 #   Loss and relative sharpness are horizontal; squared norm, gradient and largest eigenvalue have a minimum near
 #   the middle and rise on both sides.
 # ---
-# Along the orbit the largest eigenvalue of the Hessian varies by a factor of
+# Along the orbit, from $t = -2$ to $2$, the largest eigenvalue of the Hessian varies by a factor of
 # {fact}`01b_weight_space.eigenvalue_factor:.0f`; the loss and the relative sharpness are constant.
 # The norm of the gradient varies by a factor of {fact}`01b_weight_space.gradient_factor:.1f`, the squared norm of the
 # weights by {fact}`01b_weight_space.norm_factor:.0f`.

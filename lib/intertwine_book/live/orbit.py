@@ -139,8 +139,8 @@ def orbit(
     sentence = (
         f"A network with {_linear(network)[0].out_features} hidden neurons reads {whole:.1f} % of "
         f"{len(digits)} digits. Without its {removed} neurons of smallest norm (dashed) it reads "
-        f"{fewer:.1f} %. With JavaScript you can scale and swap neurons: the function stays, and pruning "
-        "removes others."
+        f"{fewer:.1f} %. With JavaScript you can scale and swap neurons: the function stays, and after a "
+        "scaling pruning may remove others."
     )
     return instrument(
         name, ["engine", "linear_algebra", "orbit"], given, _still(network, digits, removed), sentence
