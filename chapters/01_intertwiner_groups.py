@@ -30,7 +30,7 @@
 # this *twin* of the network computes the same function, and the rule may remove other neurons.
 # *Which changes may I make to the weights before an activation without changing the function?*
 #
-# **Neurons may change places, and each may be multiplied by the numbers of one group, which the activation decides**:
+# **Neurons may change places, and each may be multiplied by a number from a group that depends on the activation**:
 # the positive ones for ReLU, ±1 for tanh, 1 alone for GELU.
 # Unless the activation is affine, a matrix after it can undo no other linear change.
 # In {numref}`fig-twin`, scale neurons until the pruned network reads most digits.
@@ -223,7 +223,8 @@ pull()
 # :::
 #
 # If $\sigma(I_n)$ is singular, put $\varphi(A) = \sigma(tA)\,\sigma(tI_n)^{-1}$.
-# For every continuous σ that is not constant some $t$ works ({ref}`record <rec-lemma-3-1>`).
+# For every continuous σ that is not constant some $t$ works: the eigenvalues of $\sigma(tI_n)$ are
+# $\sigma(t) - \sigma(0)$ and $\sigma(t) + (n-1)\sigma(0)$.
 # Outside the group {eq}`eq-phi` need not be multiplicative ({ref}`record <rec-phi-on-gl>`).
 #
 # In code, for a swap with scalings and for the turn:
@@ -258,7 +259,8 @@ print(f"turn: the best B leaves {left(turn, best):.0%}")
 #
 # ## The whole network
 #
-# In a network of $k$ layers every hidden layer $i$ gets an element $A_i$ of its group, and the weights become
+# Let $f(x) = W_k\,\sigma(\cdots\sigma(W_1x + b_1)\cdots) + b_k$, without an activation at the end.
+# Every hidden layer $i$ gets an element $A_i$ of its group, and the weights become
 #
 # ```{math}
 # :label: eq-moved
@@ -317,7 +319,7 @@ for A, before, after in zip(drawn, layers[:-1], layers[1:], strict=True):
 
 others = (moved.fc1.weight != network.fc1.weight).double().mean()
 outputs = relative_error(moved(x_test), network(x_test))
-print(f"{others:.0%} of the first weights are others")
+print(f"{others:.0%} of the first weights have changed")
 print(f"the outputs differ by {outputs:.0e}")
 
 # %% tags=["hide-input"]
@@ -327,7 +329,7 @@ for mine, theirs in zip(moved.parameters(), by_library.parameters(), strict=True
     assert relative_error(mine, theirs) < 1e-12
 
 # %% [markdown]
-# The weights become others, the outputs stay as they are to rounding.
+# The weights have changed, the outputs have not, to rounding.
 # So the value of a single weight, or of a single hidden activation, is no property of the function.
 # A rule that reads such values may treat networks with one function differently.
 # Pruning by norms does:
@@ -407,13 +409,14 @@ figure
 #
 # :::{prf:proof}
 # Row $i$ of $\sigma(Ax) = B\sigma(x)$ reads $\sigma(\sum_j a_{ij}x_j) = \sum_j b_{ij}\sigma(x_j)$.
-# Suppose that the row has two nonzero entries, and fix the other coordinates.
+# Suppose that the row has two nonzero entries $a_{ij}$ and $a_{ik}$; put the other coordinates at 0,
+# $u = a_{ij}x_j$ and $v = a_{ik}x_k$.
 # Then σ solves Pexider's equation $\sigma(u+v) = p(u)+q(v)$, whose measurable solutions are affine.
 # So every row has one nonzero entry $a$, say at $j$, and $A = PD$.
 # Row $i$ now reads $\sigma(ax_j) = \sum_k b_{ik}\sigma(x_k)$; σ is not constant, so $b_{ik} = 0$ for $k \ne j$,
 # and $a \in H_\sigma$.
 # Conversely, let $d_i \in H_\sigma$ have the factor $b_i$, so that $\sigma(d_ix) = b_i\sigma(x)$.
-# No $b_i$ is 0, as σ would be; so $B = P\,\mathrm{diag}(b)$ is invertible, and $PD$ can be pulled through.
+# If a $b_i$ were 0, σ would be 0; so $B = P\,\mathrm{diag}(b)$ is invertible, and $PD$ can be pulled through.
 # :::
 #
 # {cite:t}`pacini2024` describe more generally which representations of a group a coordinatewise activation is
@@ -436,9 +439,10 @@ figure
 # :::
 #
 # (sec-groups)=
-# ### The five groups of this book
+# ### The groups of this book
 #
-# All pages name groups by these words:
+# All pages name groups by these words.
+# The first four have the first four kinds of scalars; *discrete* ones do not occur again.
 #
 # :::{list-table}
 # :header-rows: 1
@@ -462,11 +466,11 @@ figure
 #   - $A$; squares
 # * - *permutations with nonzero scalings*
 #   - $d \ne 0$
-#   - $\lvert x\rvert$; $x^d$ for $d\ge2$
-#   - $\lvert A\rvert$; $d$-th powers
+#   - $\lvert x\rvert$; $x^p$ for $p\ge2$
+#   - $\lvert A\rvert$; $p$-th powers
 # * - *all invertible matrices*
 #   - –
-#   - none, as in a linear network
+#   - no activation (a linear network)
 #   - $A$
 # :::
 #
@@ -480,7 +484,7 @@ figure
 #
 # ### The scalings of any activation
 #
-# To test one $a$, fit the multiple on a grid of $x$ and look at what is left:
+# For a given $a$, fit $b$ on a grid of $x$ and look at what is left:
 #
 # $$r(a) = \min_b \frac{\lVert\sigma(ax) - b\,\sigma(x)\rVert}{\lVert\sigma(ax)\rVert}.$$ (eq-residual)
 
@@ -647,7 +651,7 @@ figures.moved_points({"two axes": axes, "another direction": other})
 # :::
 #
 # The symmetries of a ReLU layer permute the rays of its axes.
-# They take every other direction but those of $-e_j$ to infinitely many.
+# Every direction other than those of $\pm e_j$ has infinitely many images.
 # {doc}`05_interpretability` asks whether concepts lie along the axes.
 #
 # ## Which changes may I make before this activation?

@@ -29,7 +29,7 @@
 # *Is the minimum equally flat at all of them?*
 #
 # **No.** The same network lies in a wide valley and in a narrow one {cite}`dinh2017`.
-# In which of them gradient descent ends depends on where it began ({numref}`fig-valley`).
+# Where gradient descent begins decides in which of them it ends ({numref}`fig-valley`).
 
 # %% tags=["hide-input"]
 import functools
@@ -195,12 +195,13 @@ assert torch.allclose(hessian(loss_at, g * W), H / g[:, None] / g)
 # Such a measure may be a property of the function, and still predict nothing: in a study of
 # {cite:t}`andriushchenko2023`, adaptive sharpness does not correlate well with generalisation.
 #
-# ## What moves, and what else could
+# ## How hidden values move, and why nothing else works
 #
 # :::{prf:proposition} {cite}`godfrey2022`, Proposition 3.4
 # :label: prop-moved
 # Let $A_i\in G_{\sigma_{n_i}}$ and move the weights $W$ to $W'$ by {eq}`eq-moved`.
-# For every hidden layer $m$, with $f_{\le m}$ the network up to layer $m$ and $f_{>m}$ the rest,
+# For every hidden layer $m$, with $f_{\le m}$ the network up to layer $m$, its activation
+# included, and $f_{>m}$ the rest,
 #
 # $$\begin{aligned}
 # &f_{\le m}(x, W')\\
@@ -232,8 +233,7 @@ assert torch.allclose(hessian(loss_at, g * W), H / g[:, None] / g)
 # Suppose that $B_m^{-1}\sigma(A_mz) \ne \sigma(z)$ for some $m$ and $z$.
 # Take the last such $m$, and call the two sides $h'$ and $h$.
 # Put $W_m = 0$ and $b_m = z$.
-# As $m$ is the last one, the moved network computes from layer $m+1$ on what the original computes, but from $h'$ in
-# place of $h$.
+# All later layers satisfy the relation, so the moved network gives $f_{>m}(h')$ where the original gives $f_{>m}(h)$.
 # If layer $m+1$ is hidden, choose $W_{m+1}$ and $b_{m+1}$ such that σ takes different values at its first unit;
 # this is possible, as σ is not constant.
 # Choose the next layers in the same way, and a last layer that passes the difference on.
@@ -289,7 +289,7 @@ for name, A in {"in the group": inside, "outside": outside}.items():
 #
 # :::{prf:theorem} Noether for gradient flow
 # :label: thm-noether
-# Let $L$ be locally Lipschitz, and constant along $s \mapsto e^{sX}W$ for every $W$, with a symmetric matrix $X$.
+# Let $L$ be constant along $s \mapsto e^{sX}W$ for every $W$, with a symmetric matrix $X$.
 # Let
 #
 # $$Q_X(W) = \tfrac12\langle W, XW\rangle.$$ (eq-noether)
@@ -334,7 +334,7 @@ for name, A in {"in the group": inside, "outside": outside}.items():
 #   - $n$
 # * - tanh, GELU
 #   - none: the group is finite
-#   - nothing by this theorem
+#   - none from this theorem
 #   - 0
 # :::
 #

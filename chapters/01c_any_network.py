@@ -26,8 +26,8 @@
 #
 # You have loaded a network that somebody else wrote.
 # *Which changes of its weights leave its function alone?*
-# **Each operation limits how the axes that meet in it may move; what all of them allow is a symmetry, and one run
-# of the network finds it** ({numref}`fig-explorer`).
+# **Each operation limits how the axes of weights and values may move, that is, their indices; a change that all
+# operations allow is a symmetry, and one run of the network finds it** ({numref}`fig-explorer`).
 # *Which switches take $O(64)$, all orthogonal matrices, from the residual stream?*
 
 # %% tags=["hide-input"] figure="fig-explorer"
@@ -70,7 +70,7 @@ device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
 seed: int = 0  # of weights, inputs and group elements
 
 # %% [markdown]
-# Two switches do.
+# Two switches leave only permutations with signs; layer norm leaves the $Q$ with $Q\mathbf 1 = \pm\mathbf 1$.
 # A norm after the sum has a gain, which writes the residual stream.
 # An embedding that is also the last layer is one weight that both writes the stream and reads it, behind a gain.
 #
@@ -331,12 +331,12 @@ readable(shown, headings, title="Hidden spaces of a transformer of one block")
 #   - before an activation: permutations; two scalars a unit, one before it and one after.
 #     Elsewhere, in evaluation mode: any matrix
 # * - RMS norm
-#   - an orthogonal matrix
+#   - an orthogonal matrix; after its gain nonzero scalings
 # * - layer norm
 #   - an orthogonal matrix $Q$ with $Q\mathbf 1 = \pm\mathbf 1$
 # * - attention
 #   - permutations of heads; invertible matrices inside each head
-# * - a bias that repeats along an axis
+# * - a bias that repeats along an axis, such as one for all positions
 #   - permutations of that axis
 # * - reshape, concatenation, slice
 #   - anything: one axis holds several spaces
@@ -360,7 +360,7 @@ readable(shown, headings, title="Hidden spaces of a transformer of one block")
 # So a residual stream, to which layer after layer adds, is *one* space:
 # everything that writes to it moves by the same matrix.
 # The terms of a sum in a network depend on each other.
-# The rule is then still safe, but it may miss symmetries.
+# So the proposition does not apply to them: the rule is still sufficient, but it may miss symmetries.
 #
 # :::{prf:proposition} Batch norm
 # :label: prop-batch-norm
@@ -392,7 +392,9 @@ readable(shown, headings, title="Hidden spaces of a transformer of one block")
 #
 # Suppose linear maps write the residual stream, and only RMS norms and linear maps read it.
 # Then all of $O(n)$ acts, unless one weight both reads and writes (a tied embedding).
-# A gain γ without zeros stays as it is: a weight $W$ that reads it becomes
+# The gain γ of a norm is a weight of its own: it may become $c\gamma$, with any factors $c_i\ne0$ that what reads it
+# divides by, a space with the group $(\mathbb R^*)^n$.
+# When the stream is moved by an orthogonal $Q$, a gain without zeros stays as it is: a weight $W$ that reads it becomes
 # $W\,\mathrm{diag}(\gamma)\,Q^\top\mathrm{diag}(\gamma)^{-1}$.
 # A layer norm subtracts the mean first, and the orthogonal $Q$ with $Q\mathbf 1 = \pm\mathbf 1$ commute
 # with that.
@@ -450,7 +452,7 @@ readable(shown, headings, title="Hidden spaces of a transformer of one block")
 # (0 where there is none): $\sum_j s(x^\top C_ju)\,E_ju = 0$.
 # For all $u$ outside a set of measure 0 the vectors $C_ju$ are different,
 # so there is an $x$ for which the numbers $a_j = x^\top C_ju$ are different.
-# Put $tx$ for $x$: $\sum_j s(ta_j)\,E_ju = 0$ for all real $t$, and so for complex $t$.
+# Put $tx$ for $x$, with $u$ fixed: $\sum_j s(ta_j)\,E_ju = 0$ for all real $t$, and so for complex $t$.
 # The poles of $s(ta)$ are at $t = (-\ln 2 + \mathrm i\pi m)/a$ with odd $m$.
 # Their real parts differ for different $a_j$, so no pole cancels and $E_ju = 0$ where $a_j \ne 0$;
 # then also where $a_j = 0$, as $s(0) \ne 0$.
@@ -510,8 +512,7 @@ print(f"scores differ by {relative_error(same, scores(q, k)):.0e}")
 # - **GPT-2, SmolLM**: the embedding is also the last layer, and the gain of a norm stands between the two, so the
 #   residual stream has no orthogonal matrices. In GPT-2 {fact}`01c_any_network.gpt_heads:.0f` % of the group lies
 #   inside the heads.
-# - **BERT** normalises *after* the sum, so a gain writes the stream; its last value is the output, and it does not
-#   move.
+# - **BERT** normalises *after* the sum, so a gain writes the stream, whose last value is the output and must stay.
 # - **ViT**: linear maps write the stream, and only layer norms read it, so orthogonal matrices act.
 # - **MobileNet**: blocks end with batch norm and no activation, a linear map in evaluation mode. So all invertible
 #   matrices act between the blocks, but not once the statistics are estimated anew.
@@ -584,8 +585,9 @@ assert kernel == space.dimension + shifts and shifts == 16
 # :::
 #
 # The matrices of {prf:ref}`def-hidden` and the shifts form such a group, because a matrix takes one shift to another.
-# Its orbit has the dimension of the group: every space is written by a weight of full rank, which only the identity
-# leaves alone, and a shift moves a bias.
+# Its orbit has the dimension of the group.
+# Go from the input to the output: where what a weight reads is fixed by the identity already, the weight that writes a
+# space has full rank, so that only the identity leaves it alone; and a shift moves a bias.
 # {ref}`rec-freedom` finds the same rank at neighbouring weights; constancy itself is not proved.
 #
 # `find_symmetries` looks for matrices only; `fold_biases` finds these shifts.

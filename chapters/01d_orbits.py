@@ -146,7 +146,8 @@ bit_slider(first, signs, known)
 # So among the images of one $y$ the bound varies by a factor of up to $\sqrt n$.
 # Halving the step costs about one bit, so this is about $\tfrac12\log_2 n$ bits.
 #
-# (iii) *Random signs.* Let $H$ be orthogonal with entries $\pm1/\sqrt n$, and $D$ diagonal with random signs.
+# (iii) *Random signs.* Let $H$ be orthogonal with entries $\pm1/\sqrt n$, and $D$ diagonal with
+# independent uniform signs.
 # Then $\lVert HDy\rVert_\infty \le \lVert y\rVert_2\sqrt{2\ln(4n)/n}$ with probability at least ½.
 # :::
 #
@@ -228,7 +229,8 @@ single_curves(
 #
 # Why not more?
 # The bound allows {fact}`01d_orbits.bound_bits:.1f` bits for 32 channels, if one channel holds everything.
-# Here the largest entry of a token falls by nearly half, so the step falls by {fact}`01d_orbits.step_bits:.1f` bits.
+# In the recorded networks the largest entry of a token falls by nearly half, so the step falls by
+# {fact}`01d_orbits.step_bits:.1f` bits.
 # Other values are rounded as well, inside attention and perceptrons, and a rotation of the stream does not spread them.
 # We did not measure how much each costs.
 #
@@ -374,8 +376,8 @@ assert all(torch.allclose(*pair) for pair in zip(*forms, strict=True))
 # largest entry ({ref}`rec-normal-forms`).
 #
 # A copy that was rounded or trained further lies near the orbit, not on it.
-# Then ask `match` for the element, by weights: in small ResNets it finds every unit, even through noise of three standard
-# deviations of the weights; by activations it finds fewer than half at one ({ref}`rec-noise`).
+# Then ask `match` for the element, by weights: in small ResNets it finds every unit, even through noise of three
+# standard deviations of the weights; by activations it finds fewer than half at one ({ref}`rec-noise`).
 #
 # (sec-teleport)=
 # ## A point with a larger gradient
@@ -408,7 +410,7 @@ assert all(torch.allclose(*pair) for pair in zip(*forms, strict=True))
 #
 # :::{prf:proof}
 # Each summand is convex in $\log a_i$, so one of the two ends is best.
-# The summand at $1/r$ less that at $r$ is
+# The summand at $1/r$ minus that at $r$ is
 # $(r^2 - r^{-2})\bigl(\lVert G_i^{\mathrm{in}}\rVert^2 - \lVert G_i^{\mathrm{out}}\rVert^2\bigr)$.
 # If one of the gradients is not 0, the summand is unbounded.
 # :::

@@ -102,7 +102,7 @@ bars(of(wide, activation="relu"), ("positive scalings", "orthogonal"))
 # %% [markdown]
 # *Inside the group nothing is lost*: in every trial the number of right answers stays the same.
 # Outside, most is lost at the third convolution, on average.
-# At the first, three networks do not establish that an orthogonal matrix costs anything.
+# At the first, no cost is established with three networks.
 # Permutations with signs lie outside as well, and cost at most {fact}`02_sanity_rotations.signs_high:.0f` points on
 # average.
 # Where no activation acts, as on the residual stream of a transformer, an orthogonal matrix can be undone exactly, and
@@ -166,6 +166,7 @@ angle(turned.network, "conv2", ten[0][:50], ten[1][:100])
 # %% [markdown]
 # Without a repair a large turn brings the network down to chance.
 # The repair gives most of the accuracy back, on the whole less of it the further the turn goes.
+# At 90° no two of the four inputs are equal, and some nonlinear repair would be exact; the best matrix leaves a third.
 # A stretch of the axes lies in the group: the repair undoes it, and nothing is lost.
 #
 # (sec-own-group)=
@@ -195,7 +196,7 @@ insertion_diagram()
 # :::
 
 # %% [markdown]
-# A linear regression on training images finds $R$.
+# A linear regression without intercept, on training images, finds $R$.
 # Each position of each image gives one vector $z$:
 #
 # $$R = \operatorname*{arg\,min}_{R} \sum_z\lVert R\,\sigma(Az) - \sigma(z)\rVert^2.$$ (eq-best-map)
@@ -327,7 +328,7 @@ print(f"after finetuning {penalty:.1f} points are lost")
 
 # %%
 control = train(copy.deepcopy(g), digits, short, **options).network
-print(f"the control loses {accuracy(g) - accuracy(control):.1f} points")
+print(f"the control changes by {accuracy(control) - accuracy(g):+.1f} points")
 
 # %% [markdown]
 # *After two epochs of finetuning an orthogonal matrix has lost more than the group at the second and third
@@ -350,8 +351,7 @@ readable(shown, headings, digits=1, title="Points lost after finetuning")
 
 # %% [markdown]
 # At the first convolution the order is open.
-# There the group loses more in each of these networks, and less in another network of the same width, with each of five
-# matrices.
+# In these three networks the group loses more; in a fourth of the same width it loses less, for each of five matrices.
 # The two printed values differ by less than one can read off.
 #
 # The group loses here, too, although least squares repairs it in full: two epochs are too few.
@@ -392,7 +392,8 @@ mean_curves(
 # The longer the finetuning, the less the group and orthogonal matrices lose; from two epochs on, their difference
 # shrinks.
 # Third convolution.
-# Left: ten matrices of each kind, with 95 % intervals; right: one of each kind, each mark a finetuning of its own.
+# Left: ten matrices of each kind, with 95 % intervals; right: one of each kind in one network, each mark a finetuning
+# of its own.
 # The control has the identity for $A$.
 # :::
 
