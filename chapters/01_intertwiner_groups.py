@@ -388,7 +388,7 @@ figure
 # :::
 
 # %% [markdown]
-# In {numref}`fig-pruning` all networks have one function, and without their smallest neurons they do not.
+# All networks in {numref}`fig-pruning` compute one function; without their smallest neurons they differ.
 #
 # ## One set of numbers decides
 #
@@ -656,7 +656,8 @@ figures.moved_points({"two axes": axes, "another direction": other})
 #
 # ## Which changes may I make before this activation?
 #
-# With `from intertwine import groups`, $n$ neurons, and a `torch.Generator` named `draw`:
+# With `from intertwine import groups`, `from intertwine.weightspace import find_symmetries`, $n$ neurons, and a
+# `torch.Generator` named `draw`:
 #
 # :::{list-table}
 # :header-rows: 1
@@ -670,7 +671,7 @@ figures.moved_points({"two axes": axes, "another direction": other})
 #   - Scale the bias, too. LeakyReLU of slope −1 is $|x|$.
 # * - tanh, sin, Gaussian
 #   - reorder and change signs: `groups.SignedPermutations(n).sample(draw)`
-#   - After an even activation nothing changes its sign: $\varphi(A) = |A|$.
+#   - An even activation loses the sign: $\varphi(A) = |A|$ after it.
 # * - $|x|$, $x^d$
 #   - reorder and scale by any number but 0: `groups.NonzeroMonomial(n).sample(draw)`
 #   - Undo it by $\varphi(A)^{-1}$, not by $A^{-1}$.
@@ -685,7 +686,8 @@ figures.moved_points({"two axes": axes, "another direction": other})
 #   - ask the library: `groups.intertwiner_group(sigma, n)`
 #   - A search over values of σ is no proof.
 # * - a trained network
-#   - move it, by the names of its activations: `find_symmetries(net, x).act(net, {"relu1": A})`
+#   - move it, by a name that `print(space)` shows: `space = find_symmetries(net, x)`, then
+#     `space.act(net, {"relu1": A})`
 #   - Shortcuts and norms constrain the groups ({doc}`01c_any_network`).
 # * - a rule that reads single weights, norms or units
 #   - apply it to a moved network, too: `space.act(net, space.sample(draw))`

@@ -446,6 +446,10 @@ figure
 #
 # ## What may I conclude from flatness?
 #
+# With `from intertwine.training import evaluate`, `from torch.linalg import eigvalsh`,
+# `from intertwine.weightspace import balance, find_symmetries, imbalance`, and `space = find_symmetries(net, inputs)`.
+# `H` is the Hessian, of a small network, and `a` the vector of the sizes of all weights.
+#
 # :::{list-table}
 # :header-rows: 1
 # :widths: auto
@@ -461,21 +465,19 @@ figure
 #   - It is constant for permutations with scalings, not for matrices between linear layers or in attention heads.
 # * - compare norms of weights or gradients
 #   - the shortest network of each orbit: `balance(space, net).model`
-#   - The shortest need not be the flattest ({ref}`rec-orbit`); before batch norm there is none.
+#   - The shortest need not be the flattest ({ref}`rec-orbit`); with batch norm there is no shortest one.
 # * - choose the learning rate of plain descent
-#   - the largest eigenvalue: `2 / eigvalsh(H)[-1]`
-#   - The bound holds at these weights; elsewhere on the orbit it is another.
+#   - an upper bound: `2 / eigvalsh(H)[-1]`
+#   - It holds at these weights; elsewhere on the orbit it is another.
 # * - know what weight decay does to scalings
 #   - the imbalance: `imbalance(space, net)`
 #   - It falls as $e^{-2\lambda t}$ by plain descent with small steps; Adam follows no such law
 #     ({ref}`ex-optimisers`).
 # * - train from a better point of the orbit
-#   - an element of the group: `space.act(net, element)`
-#   - What is gained depends on the learning rate ({doc}`01d_orbits`); {cite:t}`lebeurrier2026` choose the point by a
-#     criterion.
+#   - an element of the group: `space.act(net, space.sample(draw))`
+#   - With the best learning rate little is gained, and a large rate may harm ({ref}`sec-teleport`);
+#     {cite:t}`lebeurrier2026` choose the point by a criterion.
 # :::
-#
-# Here `space` is `find_symmetries(net, inputs)`, `a` the vector of the sizes of all weights, and `H` the Hessian.
 #
 # ## Adapt this
 #

@@ -597,7 +597,8 @@ assert kernel == space.dimension + shifts and shifts == 16
 #
 # ## What can I do to my network?
 #
-# Let `g = space.sample(draw)` be a random element of its group.
+# With `from intertwine.weightspace import canonicalise, find_symmetries, fold_biases, match, verify`,
+# and a random element `g = space.sample(draw)` of the group; `freedom` is defined above.
 #
 # :::{list-table}
 # :header-rows: 1
@@ -620,16 +621,16 @@ assert kernel == space.dimension + shifts and shifts == 16
 #   - A matrix outside the group of that space raises a ValueError.
 # * - know what is missing
 #   - `freedom(net, x)` against `space.dimension`
-#   - Too few inputs make the kernel too large.
+#   - Too few inputs make the kernel too large; the Jacobian is dense, for small networks.
 # * - take out the shifts of biases
-#   - `fold_biases(space, net, x)`
+#   - `fold_biases(space, net, x).model`
 #   - They are not in `space.dimension`.
 # * - compare two networks up to symmetry
 #   - `match(space, one, two)`, in {doc}`1d <01d_orbits>`
 #   - Equal or dead units leave spaces `undetermined`.
 # * - store one network of each orbit
-#   - `canonicalise(space, net)`, in {doc}`1d <01d_orbits>`
-#   - It needs weights of 32 bits.
+#   - `canonicalise(space, net).model`, in {doc}`1d <01d_orbits>`
+#   - It needs weights of at least 32 bits.
 # :::
 #
 # ## Adapt this

@@ -389,8 +389,8 @@ assert all(torch.allclose(*pair) for pair in zip(*forms, strict=True))
 # {cite:t}`lebeurrier2026` choose the scalings of a ReLU network by another criterion, to train faster.
 #
 # Take the neurons of one hidden layer, and scale what enters neuron $i$ by $a_i$.
-# Let the loss $L$, where it is differentiable, have the gradients $G_i^{\mathrm{in}}$ by its incoming weights with bias,
-# and $G_i^{\mathrm{out}}$ by its outgoing weights.
+# Let the loss $L$, where it is differentiable, have the gradients $G_i^{\mathrm{in}}$ by its incoming weights
+# with bias, and $G_i^{\mathrm{out}}$ by its outgoing weights.
 # Then {eq}`eq-gradient` gives
 #
 # $$
@@ -439,6 +439,12 @@ assert (best >= into * a**2 + out / a**2).all()
 # %% [markdown]
 # ## Which form do I store, match, quantise?
 #
+# With `from intertwine import same_network`, `from intertwine.stitching import between`,
+# `from intertwine.stitching.batch_norm import reestimate`, and
+# `from intertwine.weightspace import canonicalise, find_symmetries, fold, match, rotate`; `space` is
+# `find_symmetries(net, x)`, and $a$ a vector of scalings.
+# Spaces have the names that `print(space)` shows.
+#
 # :::{list-table}
 # :header-rows: 1
 # :widths: 24 42 34
@@ -448,22 +454,24 @@ assert (best >= into * a**2 + out / a**2).all()
 #   - beware
 # * - round a stream in which a channel stands out
 #   - a rotation: `rotate(space, net, seed=0).model`
-#   - Fold gains of norms first: `fold(space, net).model`. Without an outlier nothing is saved.
+#   - Fold gains of norms first, else they stay inside the rotated weights: `fold(space, net).model`. Untie a tied
+#     embedding. It pays at 3 and 4 bits, and without an outlier not at all.
 # * - round whole layers of a ReLU network with one step
 #   - equal ranges: `space.act(net, {"conv1": a.diag()})` ({ref}`ex-equal`)
-#   - Fold batch norm first. It repairs a bad scaling; against trained weights a gain is established at 4 bits alone.
+#   - Fold batch norm first: `torch.nn.utils.fusion.fuse_conv_bn_eval`. Equalising repairs a bad scaling; against
+#     trained weights a gain is established at 4 bits alone.
 # * - delete channels of a stream
-#   - principal axes: `space.act(net, {"norm1": axes})` ({ref}`ex-slice`)
-#   - This is the opposite of what rounding needs.
+#   - principal axes, the rows of an orthogonal matrix: `space.act(net, {"words": axes})` ({ref}`ex-slice`)
+#   - `words` is what writes the stream. A layer norm asks for axes that keep the mean.
 # * - average two networks
-#   - `match(space, one, two, inputs=images).model`
-#   - Re-estimate batch norm: `reestimate(average, [images])`. On hard data accuracy is lost all the same.
+#   - `near = match(space, one, two, inputs=images).model`, then `average = between(one, near, 0.5)`
+#   - Re-estimate batch norm, in place: `reestimate(average, [images])`. On hard data accuracy is lost all the same.
 # * - find how a copy was moved
 #   - `match(space, net, copied).element`
-#   - Without `inputs`: activations fail on noisy copies.
+#   - Leave `inputs` out: matching by activations fails on noisy copies.
 # * - know whether two networks lie on one orbit
-#   - `same_network(one, two, images).same`; for one of many `canonicalise(space, each).model`
-#   - In float64; read `undetermined`. Different normal forms do not prove different functions.
+#   - `same_network(one, two, images).same`; to look one up among many, `canonicalise(space, each).model`
+#   - In float64; a normal form says what is `undetermined`. Different normal forms do not prove different functions.
 # * - train on from a larger gradient
 #   - `space.act(net, {"relu1": a.diag()})`
 #   - Bound the scalings: at a large learning rate $r = 4$ harms.

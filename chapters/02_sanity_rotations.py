@@ -165,7 +165,7 @@ angle(turned.network, "conv2", ten[0][:50], ten[1][:100])
 
 # %% [markdown]
 # Without a repair a large turn brings the network down to chance.
-# The repair gives most of the accuracy back, on the whole less of it the further the turn goes.
+# The repair gives most of the accuracy back, on the whole less, the further one turns.
 # At 90° no two of the four inputs are equal, and some nonlinear repair would be exact; the best matrix leaves a third.
 # A stretch of the axes lies in the group: the repair undoes it, and nothing is lost.
 #
@@ -284,8 +284,8 @@ headings = {"activation": "activation"} | kinds
 readable(shown, headings, digits=1, title="Points lost by activation and kind of matrix")
 
 # %% [markdown]
-# Permutations with positive scalings before tanh or GELU cost at most {fact}`02_sanity_rotations.scaled_most:.1f` points
-# on average at any of the three, although no matrix undoes them on all inputs.
+# Permutations with positive scalings before tanh or GELU cost at most
+# {fact}`02_sanity_rotations.scaled_most:.1f` points on average at any of the three, although no matrix undoes them on all inputs.
 # Near 0 tanh is almost linear, and far from 0 GELU is almost ReLU.
 #
 # *The cost does not always grow with depth.*
@@ -410,6 +410,11 @@ mean_curves(
 #
 # ## What does a rotation cost, and what repairs it?
 #
+# With `from intertwine import groups`, `from intertwine.alignment import Statistics, least_squares`,
+# `from intertwine.training import train`, and
+# `from intertwine.weightspace import find_symmetries, transform_outputs`; `space` is `find_symmetries(net, x)`, and
+# `recipe` a `Recipe` of `intertwine.training`.
+#
 # :::{list-table}
 # :header-rows: 1
 # :widths: auto
@@ -421,7 +426,7 @@ mean_curves(
 #   - its group: `groups.intertwiner_group("relu", n)`
 #   - A matrix outside may cost little on data all the same.
 # * - undo an element of the group
-#   - the next layer: `space.act(net, {"relu2": A})` does both
+#   - the next layer: `space.act(net, {"relu2": A})` inserts $A$ and undoes it
 #   - It is exact only inside the group.
 # * - insert any other matrix
 #   - the layer's weights: `transform_outputs(space, net, {"conv2": A})`
@@ -430,10 +435,10 @@ mean_curves(
 #   - least squares: `least_squares(Statistics.of(moved, wanted))`
 #   - It fits activations, not accuracy; the unexplained share alone does not tell the loss.
 # * - repair as well as one can
-#   - finetuning: `train(moved, data, recipe, seed=0, freeze="conv2")`
+#   - finetuning: `train(moved, images, recipe, seed=0, freeze="conv2")`
 #   - After few epochs a loss may only be unfinished training: compare several budgets.
 # * - say what finetuning repaired
-#   - a control: the same line with the identity for $A$
+#   - a control, the same without $A$: `train(net, images, recipe, seed=0, freeze="conv2")`
 #   - Finetuning improves a network that needed no repair.
 # * - compare with a published penalty
 #   - its protocol: epochs, schedule, width, and which epoch counts

@@ -606,6 +606,9 @@ readable(
 #
 # ## Which map for which question?
 #
+# With `from intertwine.stitching import stitch`, `from intertwine.weightspace import match`, and a `Recipe` `r` of
+# `intertwine.training`:
+#
 # :::{list-table}
 # :header-rows: 1
 # :widths: auto

@@ -1,6 +1,8 @@
 """Every chapter keeps to the plan: one parameters cell, short cells, figures that say what they show."""
 
 import ast
+import builtins
+import contextlib
 import json
 import os
 import re
@@ -275,6 +277,41 @@ def test_a_chapter_runs_without_what_its_page_hides_and_each_cell_again(chapter,
     sockets = execute.sockets(str(tmp_path))
     places = {"cwd": BOOK.root / "chapters", "kernel_name": "python3", "config": sockets}
     execute_notebook(node, tmp_path / "shown.ipynb", progress_bar=False, **places)
+
+
+def decisions(chapter: str) -> list[ast.Module]:
+    """The code of the section before *Adapt this*, whose table says what to use when: its spans, parsed."""
+    text = "\n".join(cell.source for cell in cells(chapter, "markdown"))
+    section = text.partition("\n## Adapt this")[0].rpartition("\n## ")[2]
+    assert "list-table" in section, "a chapter ends in a table that decides"
+    parsed = []
+    for span in re.findall(r"(?<!`)`([^`]+)`(?!`)", section.replace("\n", " ")):
+        with contextlib.suppress(SyntaxError):  # a shape, an option, a name of a role
+            parsed.append(ast.parse(span))
+    return parsed
+
+
+@pytest.mark.parametrize("chapter", [name for name in RECORDED if name != EXAMPLE])
+def test_the_table_that_decides_calls_what_its_section_imports_or_the_chapter_defines(chapter):
+    defined = {
+        node.name
+        for cell in cells(chapter, "code")
+        for node in ast.walk(ast.parse(cell.source))
+        if isinstance(node, ast.FunctionDef)
+    }
+    names: dict[str, object] = {"torch": torch}
+    for tree in decisions(chapter):
+        if isinstance(tree.body[0], ast.ImportFrom):
+            exec(compile(tree, chapter, "exec"), names)
+        if isinstance(tree.body[0], ast.Assign):
+            defined |= {each.id for each in tree.body[0].targets if isinstance(each, ast.Name)}
+    for node in (node for tree in decisions(chapter) for node in ast.walk(tree)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            called = node.func.id
+            known = called in names or called in defined or hasattr(builtins, called)
+            assert known, f"{called}: say from where it is imported"
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in names:
+            assert hasattr(names[node.value.id], node.attr), ast.unparse(node)
 
 
 @CHAPTERS
