@@ -285,7 +285,8 @@ readable(shown, headings, digits=1, title="Points lost by activation and kind of
 
 # %% [markdown]
 # Permutations with positive scalings before tanh or GELU cost at most
-# {fact}`02_sanity_rotations.scaled_most:.1f` points on average at any of the three, although no matrix undoes them on all inputs.
+# {fact}`02_sanity_rotations.scaled_most:.1f` points on average at any of the three,
+# although no matrix undoes them on all inputs.
 # Near 0 tanh is almost linear, and far from 0 GELU is almost ReLU.
 #
 # *The cost does not always grow with depth.*
