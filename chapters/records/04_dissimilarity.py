@@ -476,6 +476,7 @@ for width in LADDER:
 as_started = {"epochs": 0, "state": UNTRAINED, "norm_images": 0, "seed": 10}
 plan += plan_of(WIDE, 1, SOME, nulls=SHUFFLES, **as_started)
 
+
 # %%
 def by_units(X):
     """The max kernel of units that are centred and divided by their norm."""
