@@ -7,8 +7,6 @@ from intertwine.similarity import cka, gram
 from intertwine_book.figures.similarity import (
     gram_matrices,
     impossible_triangle,
-    letters_moved,
-    point_clouds,
     shared_units,
     units_in_three_bases,
 )
@@ -17,9 +15,7 @@ X = torch.tensor([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
 
 
 FIGURES = {
-    "letters_moved": letters_moved,
     "units_in_three_bases": units_in_three_bases,
-    "point_clouds": lambda: point_clouds([("one", X, X + 1)] * 3),
     "gram_matrices": lambda: gram_matrices(
         *torch.rand(2, 9, 9, dtype=torch.float64, generator=torch.Generator().manual_seed(0)),
         torch.arange(9) % 2,

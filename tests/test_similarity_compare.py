@@ -17,7 +17,6 @@ from intertwine.similarity.layer_hsic import batch_hsic
 from intertwine.similarity.moments import compressed
 from intertwine.weightspace import find_symmetries
 from intertwine_book import models
-from intertwine_book.experiments.dissimilarity.by_layer import cka_by_layer, moments
 
 LAYERS = ["relu1", "relu2", "relu4"]
 
@@ -195,17 +194,12 @@ def test_all_layers_of_a_transformer_are_its_tokens(vision, name):
             assert abs(table.loc[row, column] - value) < 1e-6
 
 
-def test_tables_and_nulls_know_tokens_too(vision):
+def test_nulls_know_tokens_too(vision):
     first, _, layers = vision
     images = normal(20, 3, 8, 8, seed=0).double()
-    table = cka_by_layer(first, first, dict.fromkeys(layers, 1), images, nulls=2, generator=generator(0))
-    assert (table[["grelu", "orthogonal", "normalised"]] > 1 - 1e-9).all(axis=None)
     with torch.no_grad(), record(first, layers) as activations:
         first(images)
     X = activations[layers[0]]
-    rows = moments(first, first, layers, images)[0][layers[0]]
-    assert rows.n == 100 and rows.p == 6
-    assert torch.allclose(rows.mean[:6], X.mean((0, 1)))
     seen: list[Tensor] = []
     null(
         lambda A, _: seen.append(A) or A.sum(),

@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import jupytext
-import pandas as pd
 import yaml
 
 from intertwine.stitching import barriers
@@ -12,10 +11,8 @@ from intertwine_book.build import facts
 from intertwine_book.build.layout import Book
 from intertwine_book.build.render import needs
 from intertwine_book.figures.chapter_map import arrows, chapter_map, chapter_tree
-from intertwine_book.figures.dissimilarity import CKA, TRAINED, UNTRAINED
 from intertwine_book.record import on_record
 from intertwine_book.stories import (
-    dissimilarity,
     genni,
     learned,
     matching,
@@ -64,11 +61,6 @@ def test_a_chapter_takes_ten_to_twenty_minutes_to_read():
         assert 8 < words / 200 < 22, path.name  # 200 words a minute
 
 
-def test_training_raises_linear_cka_at_width_16_and_hardly_at_width_64():
-    found = dissimilarity.facts()
-    assert found["narrow-linear-gain"] > 0.15 and found["linear-gain"] < 0.05
-
-
 def test_the_wider_the_less_permutations_full_maps_and_barriers_lose_and_training_adds_and_rank_four_more():
     means = widths.by_width().pivot_table(index="quantity", columns="width", values="value")
     assert [*means] == [16, 32, 64]
@@ -77,13 +69,6 @@ def test_the_wider_the_less_permutations_full_maps_and_barriers_lose_and_trainin
     assert (steps.loc["rank-4"] > 1).all()
     times = means.loc["assignment"] / means.loc["least-squares"]
     assert times.max() / times.min() < 1.2
-
-
-def test_untrained_pairs_are_more_alike_the_wider_they_are_and_trained_ones_hardly():
-    means = {width: dissimilarity.means(width)[CKA, "orthogonal"] for width in dissimilarity.WIDTH_ENDINGS}
-    by = pd.DataFrame({width: found.groupby("what").mean() for width, found in means.items()})
-    rises = by.diff(axis=1)[["width 32", "width 64"]]
-    assert (rises.loc[UNTRAINED] > 2 * rises.loc[TRAINED]).all() and (rises.loc[UNTRAINED] > 0.03).all()
 
 
 def test_without_reestimated_batch_norm_barriers_of_widths_32_and_64_overlap():

@@ -48,9 +48,12 @@ class Interactive:
     def _repr_html_(self) -> str:
         height = f"height: {self.figure.layout.height or 450}px"
         sent = json.dumps({"says": self.says, **json.loads(self.figure.to_json())})
-        return _FRAME.format(name=self.name, height=height, still=still(self.figure)) + script(
+        return _FRAME.format(name=self.name, height=height, still=self._still()) + script(
             "interactive", self.name, sent
         )
+
+    def _still(self) -> str:
+        return still(self.figure)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return {"application/vnd.plotly.v1+json": json.loads(self.figure.to_json())}  # beside the html

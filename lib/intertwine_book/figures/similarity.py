@@ -1,54 +1,15 @@
 """Similarity drawn: what Procrustes and CKA compare."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import torch
 from jaxtyping import Float, Int
 from matplotlib.figure import Figure
-from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
 from intertwine.groups import Orthogonal
-from intertwine.similarity import grelu_procrustes, procrustes, u_centred
+from intertwine.similarity import u_centred
 from intertwine_book.figures.schematics import NETWORKS
 from intertwine_book.figures.style import COLOURS, new_figure
-
-
-def point_clouds(panels: Sequence[tuple[str, Float[Tensor, "n 2"], Float[Tensor, "n 2"]]]) -> Figure:
-    """Two clouds of points in each panel, three panels to a row; thin lines join the points of one image."""
-    figure, axes = new_figure(len(panels) // 3, 3, height=1.9 * (len(panels) // 3) + 0.2)
-    for axis, (title, X, Y) in zip(axes.flat, panels, strict=True):
-        for x, y in zip(X.tolist(), Y.tolist(), strict=True):
-            axis.plot(*zip(x, y, strict=True), color=COLOURS["grey"], lw=0.6, alpha=0.6)
-        for Z, colour in zip((X, Y), NETWORKS, strict=True):
-            axis.plot(*Z.T.numpy(), ".", color=colour, ms=7)
-        axis.set(title=title, xticks=[0], yticks=[0], xticklabels=[], yticklabels=[], aspect="equal")
-    return figure
-
-
-def letters_moved() -> Figure:
-    """A letter and its image under an element of each group, as given and as either group moves it back."""
-    strokes = [(1.0, y) for y in (1.0, 1.4, 1.8, 2.2, 2.6, 3.0)]
-    strokes += [(1.4, 3.0), (1.8, 3.0), (2.2, 3.0), (1.4, 2.2), (1.8, 2.2)]
-    letter = torch.tensor(strokes, dtype=torch.float64)
-    jitter = 0.04 * torch.randn(len(letter), 2, generator=torch.Generator().manual_seed(1))
-    angle = torch.tensor(0.9)
-    turn = torch.stack([angle.cos(), -angle.sin(), angle.sin(), angle.cos()]).view(2, 2)
-    known = {"turned": letter @ turn.double() + jitter}
-    known["swapped, stretched"] = letter[:, [1, 0]] * torch.tensor([0.35, 2.0]) + jitter
-    clouds = []
-    for title, other in known.items():
-        one, two = letter / letter.norm(), other / other.norm()
-        U, _, Vt = torch.linalg.svd(two.T @ one)
-        clouds += [(title, one, two)]
-        score = procrustes(letter, other, centred=False).item()
-        clouds += [(f"best in $O(2)$: {score:.2f}", one, two @ U @ Vt)]
-        one, two = (Z / Z.norm(dim=0) / 2**0.5 for Z in (letter, other))
-        _, j = linear_sum_assignment(one.T @ two, maximize=True)
-        score = grelu_procrustes(letter, other, corrected=False).item()
-        clouds += [(f"best in $G_{{\\mathrm{{ReLU}}}}$: {score:.2f}", one, two[:, j])]
-    return point_clouds(clouds)
 
 
 def gram_matrices(K: Float[Tensor, "n n"], L: Float[Tensor, "n n"], labels: Int[Tensor, " n"]) -> Figure:
@@ -64,10 +25,17 @@ def gram_matrices(K: Float[Tensor, "n n"], L: Float[Tensor, "n n"], labels: Int[
         axis.set_title(f"${name}$: network {'KL'.index(name) + 1}", color=colour)
         axis.grid(visible=False)
     pairs = torch.triu_indices(len(K), len(K), 1)
-    U, V = (Z[pairs[0], pairs[1]] / Z.abs().max() for Z in (u_centred(K), u_centred(L)))
-    axes[2].plot(U, V, ".", ms=2, alpha=0.3, color=COLOURS["grey"], mew=0, rasterized=True)
-    cosine = (U @ V / (U.norm() * V.norm())).item()
-    axes[2].set(xlabel="$U_{ij}$", ylabel="$V_{ij}$", xticks=[0], yticks=[0], xticklabels=[], yticklabels=[])
+    left, right = (Z[pairs[0], pairs[1]] / Z.abs().max() for Z in (u_centred(K), u_centred(L)))
+    axes[2].plot(left, right, ".", ms=2, alpha=0.3, color=COLOURS["grey"], mew=0, rasterized=True)
+    cosine = (left @ right / (left.norm() * right.norm())).item()
+    axes[2].set(
+        xlabel=r"$\bar K_{ij}$",
+        ylabel=r"$\bar L_{ij}$",
+        xticks=[0],
+        yticks=[0],
+        xticklabels=[],
+        yticklabels=[],
+    )
     axes[2].set_title(f"pairs of images\nCKA = {cosine:.2f}")
     return figure
 

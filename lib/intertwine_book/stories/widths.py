@@ -2,10 +2,8 @@
 
 import pandas as pd
 
-from intertwine_book.figures.dissimilarity import CKA
 from intertwine_book.record import on_record
-from intertwine_book.stories import dissimilarity
-from intertwine_book.stories.told import WIDTH_ENDINGS, span
+from intertwine_book.stories.told import span
 from intertwine_book.tidy import of
 
 FITS = {"rank 4": "rank-4", "G_ReLU": "assignment", "full": "least-squares"}
@@ -25,15 +23,16 @@ def by_width() -> pd.DataFrame:
     forms = of(on_record("03_stitching", "closed_forms"), batch_norm="re-estimated", family=[*FITS])
     forms = of(forms, fit=["regression", "assignment"])  # not of channels alike
     lines = of(on_record("03_stitching", "lines"), batch_norm="re-estimated", way="matched by activations")
-    for name in WIDTH_ENDINGS:
-        width = int(name.removeprefix("width "))
-        gains = dissimilarity.gains(name).set_index(["panel", "group"]).loc[CKA, "orthogonal"]
+    cka = of(on_record("04_dissimilarity", "cka"), seed=0)
+    for width in (16, 32, 64):
+        by_state = of(cka, width=width).pivot_table("orthogonal", ["pair", "layer"], "state").dropna()
+        gains = by_state["trained"] - by_state["untrained"]
         lost = of(forms, width=width).pivot_table(index="pair", columns="family", values="penalty")
         left = barriers(of(lines, width=width), ["pair"])
         each = {
             **{quantity: lost[family] for family, quantity in FITS.items()},
             "barrier": left.set_index("pair")["barrier"],
-            "gain": 100 * gains.groupby("pair")["value"].mean(),
+            "gain": 100 * gains.groupby("pair").mean(),
         }
         for quantity, values in each.items():
             rows += [
