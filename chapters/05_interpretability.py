@@ -15,21 +15,19 @@
 #
 # :::{admonition} Before you start
 # :class: tip
-# **You need** {doc}`01_intertwiner_groups`: the group of matrices that an activation is compatible with.
-# **You will learn** to measure what a unit selects, to rotate the basis of a layer, and what such a comparison proves.
-#
-# **This run.** {{ this_run }}. **The evidence** of every recorded number: {doc}`records/05_interpretability`.
+# **You need** {doc}`01_intertwiner_groups`. **You will learn** what a unit selects, to rotate the basis of a
+# layer, and what such a comparison proves. **The evidence**: {doc}`records/05_interpretability`.
+# **This run.** {{ this_run }}.
 # :::
 #
 # ## A basis that turns
 #
-# One neuron selects stripes, another selects wheels {cite}`bau2017`.
-# But a layer is a vector space, and a neuron is one of its axes.
+# One neuron is strongest on stripes, another on wheels {cite}`bau2017`; each is one axis of a vector space.
 # *Do concepts lie along these axes more than along others?*
 #
-# **By the usual measure yes, after a ReLU; but the units of a random basis also select fewer pixels, and when all units
-# select equally many, networks trained on ImageNet show no loss on average over their blocks.**
-# In {numref}`fig-turn` you turn two units of a network that this page trained: which of them keeps a concept?
+# **By the usual measure, yes. But units of a random basis also select fewer pixels; when all select equally
+# many, we see no loss on average in networks trained on ImageNet.**
+# *Turn the basis of two units ({numref}`fig-turn`): which of them keeps a concept?*
 
 # %% tags=["hide-input"]
 from dataclasses import replace
@@ -75,8 +73,8 @@ turning_basis(maps, experiment.Segmented(shown, masks))
 # :::{figure} #fig-turn
 # ---
 # alt: >-
-#   Two rows of four small scenes in which some pixels are lit, with each unit's concept and IoU; a cloud of points with
-#   one arm along each axis, and a slider that turns the axes.
+#   Two rows of four small scenes in which some pixels are lit, with each unit's concept and IoU; a cloud of
+#   points with one arm along each axis, and a slider that turns the axes.
 # ---
 # Turned by 45°, where the slider comes to rest, one unit selects two concepts and fits neither well.
 # Each row: what a unit selects in four scenes (lit).
@@ -85,19 +83,19 @@ turning_basis(maps, experiment.Segmented(shown, masks))
 # :::
 
 # %% [markdown]
-# The network saw {doc}`scenes that we draw <../api/zoo>`, in which every pixel has a known colour, texture, shape and
-# material.
+# This page trained the network on {doc}`scenes that we draw <../api/zoo>`, in which every pixel has a known
+# colour, texture, shape and material.
 # Each of the two units is large where a scene shows one concept, so each axis points along one arm of the cloud.
-# At 45° the first unit reads the sum of both values, and the second their difference, which still tells one concept from
-# the other.
+# At 45° the first unit reads the sum of both values, and the second their difference, which still tells one
+# concept from the other.
 # At 90° the first unit is the detector that the second was, and the second reads the negative of a value.
 # We chose two units for which this is clear, so it proves nothing about the others.
 #
 # Why should the axes be special?
-# ReLU is compatible with permutations and positive scalings, which leave the axes where they are; without an activation
-# the function of a layer singles out no basis.
-# So {cite:t}`godfrey2022` predict: *rotate the basis, and units lose their concepts after a ReLU, but not where there is
-# none.*
+# ReLU is compatible with permutations and positive scalings, which leave the axes where they are; without an
+# activation the function of a layer singles out no basis.
+# So {cite:t}`godfrey2022` predict: *rotate the basis, and units lose their concepts after a ReLU, but not where
+# there is none.*
 #
 # ## What a unit selects
 #
@@ -130,8 +128,8 @@ dissection_steps(pictures[k], unit_map, best.selected[0].numpy(force=True), conc
 # %% [markdown]
 # :::{prf:definition} Network dissection
 # :label: def-dissection
-# Let a unit $u$ have the maps $m_u$, one number for each image and position, and let its *level* $\ell_u$ be the value
-# that a share $q$ of these numbers exceeds.
+# Let a unit $u$ have the maps $m_u$, one number for each image and position, and let its *level* $\ell_u$ be the
+# value that a share $q$ of these numbers exceeds.
 # The unit *selects* the pixels $S_u$ where its map, upsampled bilinearly, exceeds $\ell_u$ ({numref}`fig-steps`).
 # With a concept whose pixels are $C$, over all images together,
 #
@@ -185,7 +183,7 @@ def rotation(n, generator):
 Q = rotation(maps.shape[1], torch.Generator().manual_seed(seed))
 turned = (Q.to(maps) @ maps.flatten(2)).view_as(maps)
 random = best_iou(turned.double(), masks.planes(), share)
-print(f"mean best IoU, own basis {ours.mean():.1%}, random {random.mean():.1%}")
+print(f"mean best IoU {ours.mean():.1%}, random basis {random.mean():.1%}")
 
 # %% tags=["hide-input"]
 again = torch.Generator().manual_seed(seed)
@@ -227,10 +225,10 @@ gallery(pictures, masks, {"own basis": own, "rotated": rotated})
 # (sec-area)=
 # ## The artefact of area
 #
-# A rotation also changes *how many* pixels a unit selects, because the level is taken on the coarse map and applied to the
-# upsampled one.
+# A rotation also changes *how many* pixels a unit selects, because the level is taken on the coarse map and
+# applied to the upsampled one.
 # Two units on sixteen positions show it, each 0 but at one position.
-# The first fits a concept; then the basis turns by 30°.
+# The concept is a square of pixels around the position of the first; then the basis turns by 30°.
 
 # %%
 tiny = torch.zeros(1, 2, 4, 4)
@@ -246,22 +244,22 @@ for name, equal in {"usual level": False, "equal areas": True}.items():
         print(f"{name}, {basis}: {pixels} pixels, IoU {iou:.2f}")
 
 # %% [markdown]
-# In its own basis the first unit has the level 0, as it is 0 at all other positions, and every positive value selects all
-# pixels around it.
+# In its own basis the first unit has the level 0, as it is 0 at all other positions, and every positive value
+# selects all pixels around it.
 # Turned, it also reads the second unit, and that value becomes its level: few pixels are above it.
-# So most of the fall with usual levels is one of area.
-# With *equal areas* the level is what a share $q$ of the upsampled pixels exceeds, and every unit selects equally many,
-# unless many of its values are equal.
+# Here most of the fall with usual levels is one of area.
+# With *equal areas* the level is what a share $q$ of the upsampled pixels exceeds, and every unit selects
+# equally many, unless many of its values are equal.
 # The code of a later work of the method's authors does the same {cite}`bau2020`.
 #
-# *In three networks trained on ImageNet the IoU after the first ReLU6 of a block (a ReLU that is cut off at 6) falls by
-# {fact}`05_interpretability.fall_first:.0f` % with usual levels, and with equal areas not at all on average over the
-# blocks* ({numref}`fig-imagenet`).
+# *In three networks trained on ImageNet the IoU after the first ReLU6 of a block (a ReLU that is cut off at 6)
+# falls by {fact}`05_interpretability.fall_first:.0f` % in a random basis with usual levels, and with equal areas
+# we see no fall on average over the blocks* ({numref}`fig-imagenet`).
 # The networks are EfficientNet-Lite 0, 1 and 2.
 # Their blocks have two ReLU6 and end without an activation, so each has both cases that the paper compares between
 # networks.
-# The paper counts interpretable units; its figure shows a fall for a ResNet-50 and none without the ReLU, and prints no
-# number.
+# The paper counts interpretable units; its figure shows a fall for a ResNet-50 and none without the ReLU, and
+# prints no number.
 
 # %% tags=["hide-input"] figure="fig-imagenet"
 lite = of(on_record("05_interpretability", "imagenet"), weights="trained")
@@ -392,8 +390,8 @@ assert torch.allclose(power(Q, 0.3), dissection.geodesic(Q, 0.3))
 
 # %% [markdown]
 # One network decides nothing.
-# In six recorded networks of each kind, on drawn scenes with equal areas, training adds to the cost of a rotation with ReLU
-# and with GELU.
+# In six recorded networks of each kind, on drawn scenes with equal areas, training adds to the cost of a
+# rotation with ReLU and with GELU.
 # Without an activation on the output we see no such effect; with tanh the rotation costs untrained networks as much.
 # On street scenes little is decided.
 # Whether the size of the group matters, six small networks do not say ({ref}`the record <rec-small>`).
@@ -402,8 +400,9 @@ assert torch.allclose(power(Q, 0.3), dissection.geodesic(Q, 0.3))
 # {cite:t}`bau2017` rotated a layer of AlexNet and found fewer detectors of concepts.
 # {cite:t}`elhage2023` asked the same of a transformer's residual stream, on which no activation acts.
 # Its coordinates are special all the same, and the likely cause is Adam, which scales the step of each coordinate by
-# itself: gradient descent commutes with an orthogonal change of the factors of a layer, Adam does not
-# {cite}`singh2026`.
+# itself.
+# A loss of factors $UV^\top$ is the same for $(UQ, VQ)$ with orthogonal $Q$; gradient descent takes the same steps in
+# either, and Adam does not {cite}`singh2026`.
 # So a special basis may come from the training as well as from an activation.
 #
 # ## What may I say of a unit, and of a basis?
@@ -423,7 +422,7 @@ assert torch.allclose(power(Q, 0.3), dissection.geodesic(Q, 0.3))
 #   - A fixed threshold passes small concepts and no large one ({prf:ref}`prop-ceiling`).
 # * - "this basis is special"
 #   - the mean over *all* units, rotated: `dissect(maps, masks, rotation=Q, equal_area=True)`
-#   - With usual levels areas change as well ({ref}`sec-area`); chosen units always lose.
+#   - With usual levels areas change as well ({ref}`sec-area`); units chosen as the best lose by choice.
 # * - "training made it special"
 #   - the same for the network before training
 #   - Untrained axes may be special, too, and training raises every IoU: give points and shares.
@@ -463,7 +462,8 @@ asked = {"quantile": 0.02, "equal_area": True}
 for name, each in {"before": mine, "after": after}.items():
     units = activations(each, ["1"], concepts.images)["1"]  # the Softplus
     for basis, Q_8 in {"own": None, "random": turn}.items():
-        best = dissection.dissect(units, mine_masks, rotation=Q_8, **asked).best
+        of_basis = asked | {"rotation": Q_8}
+        best = dissection.dissect(units, mine_masks, **of_basis).best
         print(f"{name} training, {basis} basis: {best.mean():.1%}")
 
 # %% [markdown]
@@ -574,8 +574,8 @@ forest(two, "q", "points", panels="kind", xlabel=label)
 # :::{figure} #fig-ex-quantile
 # ---
 # alt: >-
-#   Two panels, no ReLU and ReLU, with three rows for the quantiles 0.005, 0.02 and 0.05: dots, means and intervals about
-#   zero.
+#   Two panels, no ReLU and ReLU, with three rows for the quantiles 0.005, 0.02 and 0.05: dots, means and
+#   intervals about zero.
 # ---
 # With ReLU training adds points to the cost at all three quantiles; without ReLU we see no effect at any.
 # Means with 95 % intervals over six networks of width 16 each, drawn scenes, usual levels; recorded.

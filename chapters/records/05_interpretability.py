@@ -78,8 +78,8 @@ told = Told(record, "05_interpretability", scale)
 # ## Settings and measures
 #
 # `LITE` are EfficientNet-Lite 0, 1 and 2 with their authors' weights, on street scenes of CamVid.
-# `DRAWN` and `STREET` are small networks of width 16 of five kinds, trained by this page on scenes that we draw, or on
-# patches of CamVid, and dissected on scenes or whole frames.
+# `DRAWN` and `STREET` are small networks of width 16 of five kinds, trained by this page on scenes that we draw,
+# or on patches of CamVid, and dissected on scenes or whole frames.
 
 # %% tags=["hide-input"]
 tiny, large = scale == "smoke", scale == "paper"
@@ -114,8 +114,8 @@ STATISTICS = ["mean_iou", "above_null", "above_0.04"]
 # %% [markdown]
 # One function measures a layer in its own basis and on the way to random ones.
 # *Chance* is the IoU that 5 % of the units exceed with the masks of other images, over all bases of the layer.
-# A unit's *usual* level is taken on the coarse map; with *equal areas* it is taken on the upsampled one, and every unit
-# selects the same share $q$ of the pixels, unless many of its values are equal.
+# A unit's *usual* level is taken on the coarse map; with *equal areas* it is taken on the upsampled one, and
+# every unit selects the same share $q$ of the pixels, unless many of its values are equal.
 
 
 # %%
@@ -281,10 +281,11 @@ check_all(
 #
 # > *Printed*: "Network dissection measures alignment between the individual neurons of a hidden layer and single,
 # > pre-defined concepts".
-# > The paper counts *interpretable* units; the tool that its repository names has $q = 0.005$ and a threshold of 0.04.
+# > The paper counts *interpretable* units; the tool that its repository names has $q = 0.005$ and a threshold
+# > of 0.04.
 #
-# By {prf:ref}`prop-ceiling` a unit that selects 0.5 % of the pixels has with a large concept an IoU below 0.04, however
-# well it selects.
+# By {prf:ref}`prop-ceiling` a unit that selects 0.5 % of the pixels has with a large concept an IoU below 0.04,
+# however well it selects.
 
 
 # %%
@@ -332,8 +333,8 @@ told.say(never=len(never.get("concepts", [])))
 # (rec-units-imagenet)=
 # ## Figure 3 on networks trained on ImageNet
 #
-# > *Printed*: "We compare three models trained on ImageNet: a ResNet-50, a modified ResNet-50 where we remove the ReLU
-# > on the residual outputs […], and a ConvNeXt".
+# > *Printed*: "We compare three models trained on ImageNet: a ResNet-50, a modified ResNet-50 where we remove
+# > the ReLU on the residual outputs […], and a ConvNeXt".
 # > "Interpretability decreases as we rotate away from the axis for the normal ResNet-50".
 # > "With no activation function, neuron interpretability does not drop with rotation".
 # > "The models without residual activation functions also have far fewer concept covering units".
@@ -465,24 +466,24 @@ forest(shown, "row", "change_mean_iou", **words, intervals=False)
 # %% [markdown]
 # Five things follow.
 #
-# - With the usual levels the IoU after the first ReLU6 falls by {fact}`05_interpretability.fall_first:.0f` %; units of a
-#   random basis select {fact}`05_interpretability.random_area:.2f` % of the pixels, those of the own basis
+# - With the usual levels the IoU after the first ReLU6 falls by {fact}`05_interpretability.fall_first:.0f` %;
+#   units of a random basis select {fact}`05_interpretability.random_area:.2f` % of the pixels, those of the own basis
 #   {fact}`05_interpretability.own_area:.2f` %.
 # - With equal areas it changes by {fact}`05_interpretability.equal_first` % there, and by
 #   {fact}`05_interpretability.equal_linear` % at the linear output.
 # - After the second ReLU6 it rises by {fact}`05_interpretability.equal_second` % with equal areas. This need not mean
 #   more concepts: {fact}`05_interpretability.empty_second:.0f` % of the units of the own basis select no pixel, and
-#   without those it changes by {fact}`05_interpretability.filled_second` %; many others are almost always 0, and still
-#   select fewer pixels.
+#   without those it changes by {fact}`05_interpretability.filled_second` %; many others are almost always 0, and
+#   still select fewer pixels.
 # - With equal areas untrained networks fall by a little after the first ReLU6
-#   ({fact}`05_interpretability.equal_untrained` %), and trained ones do not, so we do not say that training causes the
-#   fall.
+#   ({fact}`05_interpretability.equal_untrained` %), and trained ones do not, so we do not say that training
+#   causes the fall.
 # - The mean of the blocks hides their depth: see the next figure.
 #
 # *Why areas differ.* The usual level is taken on the coarse map and applied to the upsampled one.
 # The higher a number is above the level, compared with its neighbours, the more pixels around it are selected.
-# After a ReLU some units are 0 at almost all positions; their level is 0, and every positive number selects all pixels
-# around it.
+# After a ReLU some units are 0 at almost all positions; their level is 0, and every positive number selects all
+# pixels around it.
 # A rotation leaves no such units. This may explain part of the difference; how much, we have not measured.
 
 # %% tags=["hide-input"] figure="fig-rec-depth"
@@ -495,12 +496,12 @@ single_curves(trained, "stage", "change_mean_iou", "levels", "network", panels="
 # :::{figure} #fig-rec-depth
 # ---
 # alt: >-
-#   Three panels of change of the IoU against the stage of the network, for both activations and the linear output, with
-#   thin curves for networks and thick ones for means, with usual levels and with equal areas.
+#   Three panels of change of the IoU against the stage of the network, for both activations and the linear
+#   output, with thin curves for networks and thick ones for means, with usual levels and with equal areas.
 # ---
 # After the first ReLU6 the IoU falls at every stage of every network with the usual levels; with equal areas it falls
-# by {fact}`05_interpretability.fall_least` to {fact}`05_interpretability.fall_most` % in three stages and rises in the
-# two deepest.
+# by {fact}`05_interpretability.fall_least` to {fact}`05_interpretability.fall_most` % in three stages and rises
+# in the two deepest.
 # Trained networks; thin: networks; thick: means.
 # :::
 
@@ -670,7 +671,7 @@ check_all({
         every(equal.loc[[SECOND], "own_empty"] > 8, equal["random_empty"] < 0.1),
     "Fewer than 5 % of the units are empty after the first ReLU6, and none at the linear output.":
         every(equal.loc[[FIRST], "own_empty"] < 5, equal.loc[[LINEAR], "own_empty"] == 0),
-    "Untrained networks change by less than 0.05 points of a percent, relatively by less than half of trained ones.":
+    "Untrained networks change by less than 0.05 points, and fall by less than half as much of their IoU as trained ones.":
         every(falls.xs("untrained", level="weights").abs() < 0.05,
               2 * relative[FIRST, "untrained"] < relative[FIRST, "trained"]),
     "With the usual levels half of the interpretable units are lost after the first ReLU6.":
@@ -714,13 +715,14 @@ told.say(**ends(units=units.get_group("after ReLU6"), linear_units=units.get_gro
 # %% [markdown]
 # Of each layer all units are dissected, or 256 drawn at random:
 # {fact}`05_interpretability.units_low:.0f` to {fact}`05_interpretability.units_high:.0f` after the ReLU6,
-# {fact}`05_interpretability.linear_units_low:.0f` to {fact}`05_interpretability.linear_units_high:.0f` at linear outputs.
+# {fact}`05_interpretability.linear_units_low:.0f` to {fact}`05_interpretability.linear_units_high:.0f` at linear
+# outputs.
 # A rotation mixes the units that were drawn, not the whole layer.
-# In untrained networks at most {fact}`05_interpretability.untrained_most:.1f` % of the units count, at any layer and in any
-# basis, on average.
+# In untrained networks at most {fact}`05_interpretability.untrained_most:.1f` % of the units count, at any layer
+# and in any basis, on average.
 #
-# *What would change it*: equal areas as small as a random basis has with the usual levels ($q = 0.00125$), where the fall
-# could return; a rotation that leaves out units that are almost always 0; other images; the networks of the paper.
+# *What would change it*: equal areas as small as a random basis has with the usual levels ($q = 0.00125$), where
+# the fall could return; a rotation that leaves out units that are almost always 0; other images; the networks of the paper.
 #
 # (rec-small)=
 # ## Figure 3 on small networks, before and after training
@@ -730,8 +732,8 @@ told.say(**ends(units=units.get_group("after ReLU6"), linear_units=units.get_gro
 # > The paper has no network before training, and no other activation than ReLU on the residual output.
 #
 # In small networks we can choose the activation on the residual output, and know the network before training.
-# What *training adds* is the cost of a rotation in a trained network minus that in the same network untrained, in points
-# of IoU.
+# What *training adds* is the cost of a rotation in a trained network minus that in the same network untrained,
+# in points of IoU.
 # The cost is the slope against α: that of the whole way to a random basis.
 #
 # | activation | group on $n$ units | dimension | connected pieces |
@@ -834,8 +836,8 @@ forest(
 # :::{figure} #fig-rec-small
 # ---
 # alt: >-
-#   Four panels: drawn scenes with usual levels, first and second training, with equal areas, and street scenes; in each,
-#   five rows, no ReLU, ReLU, tanh, GELU and ConvNeXt, with dots for networks, a mean and an interval about zero.
+#   Four panels: drawn scenes with usual levels, first and second training, with equal areas, and street scenes;
+#   in each, five rows, no ReLU, ReLU, tanh, GELU and ConvNeXt, with dots for networks, a mean and an interval about zero.
 # ---
 # On drawn scenes training adds points of IoU with ReLU and GELU, with both kinds of level, and nothing that we see
 # without an activation.
@@ -847,14 +849,16 @@ forest(
 # %% [markdown]
 # Five sentences say what the figure shows.
 #
-# 1. *On drawn scenes training adds points to the cost of a rotation with ReLU and with GELU*, at $q = 0.005$, 0.02 and
-#    0.05 with the usual levels, and with equal areas.
-# 2. *Without an activation on the output*, in networks without ReLU and in ConvNeXt, each of these intervals contains 0.
+# 1. *On drawn scenes training adds points to the cost of a rotation with ReLU and with GELU*, at $q = 0.005$,
+#    0.02 and 0.05 with the usual levels, and with equal areas.
+# 2. *Without an activation on the output*, in networks without ReLU and in ConvNeXt, each of these intervals
+#    contains 0.
 # 3. *As a share of the IoU*, which training itself raises from {fact}`05_interpretability.small_own_untrained:.1f` to
 #    {fact}`05_interpretability.small_own_trained:.1f` % with ReLU, only equal areas establish it.
-# 4. *With tanh and equal areas a rotation costs untrained networks as much as trained ones*; with the usual levels the
-#    IoU even rises, in both.
-# 5. *On street scenes little is decided*, and six networks of each kind do not say whether the size of the group matters.
+# 4. *With tanh and equal areas a rotation costs untrained networks as much as trained ones*; with the usual
+#    levels the IoU even rises, in both.
+# 5. *On street scenes little is decided*, and six networks of each kind do not say whether the size of the group
+#    matters.
 
 # %% tags=["hide-input"]
 rows = []
@@ -961,8 +965,8 @@ told.say(small_tanh_rise=tanh_rises["untrained"].mean(), small_tanh_trained_rise
 # {fact}`05_interpretability.small_tanh_trained_rise:.1f`.
 # With equal areas a rotation costs untrained ones {fact}`05_interpretability.small_tanh_untrained_equal` points and
 # trained ones {fact}`05_interpretability.small_tanh_trained_equal`; so the rise was one of area.
-# tanh squeezes large values together just below 1, and after upsampling few pixels exceed a unit's level; a rotation mixes
-# units, and more exceed it again.
+# tanh squeezes large values together just below 1, and after upsampling few pixels exceed a unit's level; a
+# rotation mixes units, and more exceed it again.
 #
 # ### Claims
 
@@ -1052,8 +1056,8 @@ told.verdicts()
 # %% [markdown]
 # *What would change it*: more networks, wider and deeper ones, photographs with more concepts, equal areas on street
 # scenes.
-# The networks of the first training are not kept, so nobody can compute its rows again; those of the second retrain to the
-# same digits with the software that the rows were computed with.
+# The networks of the first training are not kept, so nobody can compute its rows again; those of the second
+# retrain to the same digits with the software that the rows were computed with.
 #
 # (rec-inside)=
 # ## Figure 19: inside the block
@@ -1075,8 +1079,8 @@ forest(inside["concepts"], "kind", "points", panels="layer", xlabel=ADDED)
 # :::{figure} #fig-rec-inside
 # ---
 # alt: >-
-#   Panels for the block's output, the activation inside and the convolution after it; in each, three rows for the kinds
-#   of network, with dots, means and intervals about a vertical line at zero.
+#   Panels for the block's output, the activation inside and the convolution after it; in each, three rows for
+#   the kinds of network, with dots, means and intervals about a vertical line at zero.
 # ---
 # On drawn scenes training adds points where an activation acts on a layer's output, or on the sum that contains it.
 # Elsewhere every interval contains 0; they lie between {fact}`05_interpretability.small_unclear_low` and
@@ -1092,8 +1096,8 @@ forest(inside["concepts"], "kind", "points", panels="layer", xlabel=ADDED)
 # {fact}`05_interpretability.small_figure_19_street` on street scenes.
 #
 # *The IoU is more than the area of a concept explains.*
-# With the true masks {fact}`05_interpretability.small_true_masks:.0f` % of the units of the networks with ReLU exceed the
-# level of chance on drawn scenes, and {fact}`05_interpretability.small_true_street:.0f` % on street scenes.
+# With the true masks {fact}`05_interpretability.small_true_masks:.0f` % of the units of the networks with ReLU
+# exceed the level of chance on drawn scenes, and {fact}`05_interpretability.small_true_street:.0f` % on street scenes.
 # This does not control how many pixels a unit selects.
 
 # %% tags=["hide-input"]
@@ -1194,10 +1198,10 @@ told.say(small_true_masks=true_masks["concepts"], small_true_street=true_masks["
 # :::
 #
 # **What the authors' code does and this book does not.**
-# Their repository has no dissection: it names NetDissect-Lite, whose concepts are those of Broden at 224 pixels, without
-# materials.
-# Their script for rotations takes angles from arccosines, which loses signs, can permute the rows of a rotation so that
-# large entries lie on the diagonal, and goes in ten steps of α; the paper does not say which steps figure 3 has.
+# Their repository has no dissection: it names NetDissect-Lite, whose concepts are those of Broden at 224 pixels,
+# without materials.
+# Their script for rotations takes angles from arccosines, which loses signs, can permute the rows of a rotation
+# so that large entries lie on the diagonal, and goes in ten steps of α; the paper does not say which steps figure 3 has.
 # How the ResNet-50 without ReLU was finetuned stands in an appendix that we do not have, and in no repository.
 #
 # (rec-units-claims)=
