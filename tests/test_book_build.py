@@ -416,10 +416,7 @@ def test_a_bad_word_on_the_command_line_stops_before_any_work(tiny_book, argumen
     [
         ('dataset: str = "cifar10"', ["nowhere", "INTERTWINE_DATA"]),
         ('dataset: str = "cifar11"', ["cifar11", "cifar10"]),
-        ('datasets: list[str] = ["concepts", "camvid"]', ["nowhere", "INTERTWINE_DATA"]),
-        ("lite_networks: list[int] = [0]", ["nowhere", "INTERTWINE_DATA"]),
         ('device: str = "warp"', ["'warp'", "cpu"]),
-        ('here: int = 0\ndatasets: list[str] = ["camvid"]', ["SegNet's copy there", "leave camvid out"]),
         ("memory_gb: int = 1_000_000", ["memory_gb", "1000000 GB", "cpu has"]),
     ],
 )

@@ -14,7 +14,7 @@ from torch import nn
 from intertwine.data import Masks
 from intertwine_book import data, models
 from intertwine_book.data import SegmentedFolder, concepts, patches, scenes
-from intertwine_book.experiments.interpretability.networks import STREET
+from intertwine_book.experiments.interpretability import STREET
 
 CAMVID = Path(os.environ.get("INTERTWINE_DATA", "")) / "camvid"
 NAMES = list(STREET)
@@ -227,9 +227,9 @@ def test_convnext_computes_its_formula_and_is_fixed_by_its_seed():
 def test_the_full_size_path_on_a_folder(folder):
     """As a reader runs it, at small size: finetune, dissect, rotate."""
     resnet18 = pytest.importorskip("torchvision").models.resnet18
+    from intertwine.dissection import dissect, haar_rotation
     from intertwine.features import features
     from intertwine.training import Recipe, train
-    from intertwine_book.experiments.interpretability.against_rotation import interpretability
 
     whole = SegmentedFolder(folder / "images", folder / "masks", ["road", "sky"])
     norm = {"mean": models.IMAGENET_MEAN, "std": models.IMAGENET_STD}
@@ -242,5 +242,6 @@ def test_the_full_size_path_on_a_folder(folder):
     def units():
         return (b["layer2"] for b in features(tuned, ["layer2"], segments.data.images, batch_size=2))
 
-    table = interpretability(units, segments.masks, width=128, seed=0, rotations=1, alphas=(0.0, 1.0))
-    assert len(table) == 2 and table["mean_iou"].between(0, 1).all()
+    for Q in (None, haar_rotation(128, torch.Generator().manual_seed(0))):
+        best = dissect(units, segments.masks, rotation=Q, equal_area=True).best
+        assert len(best) == 128 and 0 <= best.min() <= best.max() <= 1

@@ -1,4 +1,4 @@
-"""What chapter 5 dissects: pairs of networks, their layers, the examples shown, slopes and differences."""
+"""What chapter 5 dissects: pairs of networks, their layers, the examples shown, and what a rotation costs."""
 
 import os
 from dataclasses import replace
@@ -9,18 +9,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from intertwine.data import Dataset, Masks
 from intertwine.dissection import dissect, examples
-from intertwine.features import activations
 from intertwine_book import data, models
-from intertwine_book.experiments.interpretability import imagenet
-from intertwine_book.experiments.interpretability import networks as experiment
-from intertwine_book.experiments.interpretability.against_rotation import (
-    differences,
-    interpretability,
-    slopes,
-)
-from intertwine_book.results import Run, on_record
+from intertwine_book.experiments import interpretability as experiment
+from intertwine_book.experiments.rotation_cost import added, slopes
 from intertwine_book.zoo import RECIPES
 
 CAMVID = Path(os.environ.get("INTERTWINE_DATA", "")) / "camvid"
@@ -70,24 +62,26 @@ def test_examples_are_the_best_units_where_they_select_most():
     assert torch.equal(chosen[1].selected, planes[chosen[1].images, 0])
 
 
-def test_differences_are_slopes_of_trained_minus_untrained():
-    planes = torch.rand(60, 6, 8, 8, generator=torch.Generator().manual_seed(2)) < 0.15
-    masks = Masks.of(planes, list("abcdef"))
-    noise = torch.randn(planes.shape, generator=torch.Generator().manual_seed(3))
-    tables = [
-        interpretability(units, masks, width=6, seed=k, rotations=2, quantiles=[0.2]).assign(
-            weights=weights, number=k
-        )
+def test_what_training_adds_is_the_difference_of_slopes_over_trials():
+    """Rotations are averaged, an unequal number of them too, and other columns do not matter."""
+    rows = [
+        {
+            "number": k,
+            "weights": weights,
+            "rotation": r,
+            "alpha": alpha,
+            "mean_iou": 0.5 - fall * alpha + r / 100,
+        }
         for k in range(2)
-        for weights, units in (("trained", planes.float()), ("untrained", noise))
+        for weights, fall in (("trained", 0.2 + k / 10), ("untrained", 0.1))
+        for r in range(3)
+        for alpha in (0.0, 0.5, 1.0)
     ]
-    table = pd.concat(tables)
-    found = differences(table, ["number"], ["mean_iou", "above_null"])
-    assert len(found) == 4 and (found["difference"] == found["trained"] - found["untrained"]).all()
-    one = found[(found["number"] == 1) & (found["statistic"] == "mean_iou")].iloc[0]
-    own = table[(table["number"] == 1) & (table["weights"] == "trained")]
-    assert one["trained"] == slopes(own, ["number"], ["mean_iou"])["mean_iou"][0]
-    assert (found.loc[found["statistic"] == "mean_iou", "difference"] < -0.2).all()
+    table = pd.DataFrame(rows)
+    found = added(table, ["number"])
+    assert found["points"].tolist() == pytest.approx([10, 20])
+    assert found["trained"].tolist() == pytest.approx([-0.2, -0.3])
+    assert slopes(table, ["weights"], ["mean_iou"])["mean_iou"].tolist() == pytest.approx([-0.25, -0.1])
 
 
 @pytest.mark.skipif(
@@ -107,46 +101,3 @@ def test_without_camvid_the_folder_is_named(tmp_path):
         FileNotFoundError, match=f"CamVid is not in {tmp_path}/camvid and is not downloaded: put the folders"
     ):
         experiment.camvid("test", root=tmp_path)
-
-
-def test_a_network_of_imagenet_is_dissected_behind_its_activations_and_at_its_output():
-    planes = torch.rand(4, 3, 24, 32, generator=torch.Generator().manual_seed(0)) < 0.2
-    drawn = Dataset.of(torch.randn(4, 3, 48, 64, generator=torch.Generator().manual_seed(1)), torch.arange(4))
-    masked = data.Segmented(drawn, Masks.of(planes))
-    network = models.efficientnet_lite(0, pretrained=False)
-    asked = {"rotations": 2, "alphas": [0.0, 1.0], "quantiles": [0.1]}
-    table = imagenet.dissected(masked, network, block=3, seed=0, **asked)
-    assert table["layer"].tolist() == [layer for layer in imagenet.LAYER_ENDINGS for _ in (0, 1)]
-    assert table["units"].tolist() == [144] * 4 + [24] * 2
-    first = activations(network, ["block3.relu1"], drawn.images)["block3.relu1"]
-    own = dissect(first, masked.masks, quantile=0.1)
-    assert table["mean_iou"][0] == pytest.approx(own.best.mean().item(), abs=1e-6)
-    assert table["area"][0] == pytest.approx(own.units()["share"].mean(), abs=1e-6)
-    fixed = imagenet.dissected(masked, network, block=3, seed=0, **asked, equal_area=True)
-    # in the own basis values are equal behind ReLU6, and a unit selects less
-    assert (fixed["area"] <= 0.1).all() and (fixed.query("alpha == 1")["area"] > 0.0999).all()
-    assert (table["area"] < 0.099).any()
-    for number, ends in enumerate(imagenet.STAGE_ENDS):
-        blocks = dict(models.efficientnet_lite(number, pretrained=False).named_children())
-        last = [k for k in range(2, 22) if f"block{k}" in blocks]
-        last = [k for k in last if f"block{k + 1}" not in blocks or not blocks[f"block{k + 1}"].passes]
-        assert sorted(ends) == last[-5:]
-
-
-def test_what_claims_read_of_imagenet_follows_from_the_recorded_rows(monkeypatch):
-    written = {}
-
-    class Recorded(Run):
-        def steps(self, name, *case, **facts):
-            return on_record("05_interpretability", name)
-
-        def write(self, *, uses, data, **frames):
-            written.update(frames)
-
-    asked = {"lite_frames": 120, "lite_rotations": 5, "lite_networks": [0, 1, 2]}
-    monkeypatch.setattr(imagenet, "frames", lambda *limits: data.scenes(1, seed=0, device="cpu"))
-    imagenet.write(Recorded("05_interpretability", asked, 0, "cpu"))
-    assert len(written) == 4
-    for name, table in written.items():
-        recorded = on_record("05_interpretability", name)
-        pd.testing.assert_frame_equal(table, recorded, check_names=False, rtol=1e-9)

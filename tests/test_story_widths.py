@@ -17,7 +17,6 @@ PAPER = yaml.safe_load((ROOT / "chapters/profiles/paper.yml").read_text())
 STORIES = {
     "matching": "03b_matching",
     "similarity_and_function": "04b_similarity_and_function",
-    "interpretability": "05_interpretability",
 }
 PAGES = [*STORIES.values(), "learned", "intro"]
 SAID = re.compile(r"\bwidths? [\d{]|\bdigits\b|\bnarrow|\bsmall networks")
@@ -60,9 +59,9 @@ def narrow() -> set[tuple[str, str]]:
         after = {name: story.facts() for name, story in stories.items()}
     pairs = [(story, name) for story, facts in before.items() for name in facts]
     moved = {(story, name) for story, name in pairs if before[story][name] != after[story][name]}
-    for record in ("02_sanity_rotations", "03_stitching", "04_dissimilarity"):  # their names say so
+    for record in ("02_sanity_rotations", "03_stitching", "04_dissimilarity", "05_interpretability"):
         _, told = read_told(ROOT / f"data/results/{record}/told.json")
-        moved |= {(record, name) for name in told if re.search("narrow|half|digits|_(16|32)$", name)}
+        moved |= {(record, name) for name in told if re.search("^small_|narrow|half|digits|_(16|32)$", name)}
     return moved
 
 

@@ -85,10 +85,6 @@ def check_world(chosen: Mapping[str, Any]) -> None:
 
             data.check(chosen["dataset"])
             data.load(chosen["dataset"], "test")  # a download shows its progress here, not inside a notebook
-        if "camvid" in chosen.get("datasets", []) or chosen.get("lite_networks"):
-            from intertwine_book.experiments.interpretability.networks import camvid
-
-            camvid("test", limit=1, device="cpu")
     except (OSError, ValueError, ImportError) as error:
         raise BookError(str(error)) from error
     if chosen.get("memory_gb") or str(chosen.get("device", "cpu")) not in ("cpu", "auto"):

@@ -1,4 +1,4 @@
-"""A Sphinx extension: an interval of a chapter, "95 % interval" or in brackets, links to what intervals are.
+"""A Sphinx extension: the first interval of a page, "95 % interval" or in brackets, links to what it is.
 
 The notation page says it once, at `(intervals)=`. Nobody writes such a link by hand, so none is forgotten.
 """
@@ -28,8 +28,14 @@ def _link(app: Any, document: nodes.document, page: str) -> None:
         return
     address = app.builder.get_relative_uri(page, there[0]) + f"#{there[1]}"
     for parent in {_block(text): None for text in document.findall(nodes.Text)}:
-        if not _within(parent, _TAKEN):
-            parent.children = [piece for run in _runs(parent) for piece in _linked(run, parent, address)]
+        if _within(parent, _TAKEN):
+            continue
+        runs = [*_runs(parent)]
+        for k, run in enumerate(runs):
+            if linked := _linked(run, parent, address):
+                runs[k] = linked
+                parent.children = [piece for each in runs for piece in each]
+                return  # one link a page: a link at each number would be noise
 
 
 def _block(text: nodes.Text) -> nodes.Element:
@@ -47,8 +53,10 @@ def _runs(parent: nodes.Element) -> Iterator[list[nodes.Node]]:
 
 
 def _linked(run: list[nodes.Node], parent: nodes.Element, address: str) -> list[nodes.Node]:
-    if not _is_words(run[0]) or len(parts := _INTERVAL.split("".join(each.astext() for each in run))) == 1:
-        return run
+    """The run with its first interval as a link; empty where it has none."""
+    parts = _INTERVAL.split("".join(each.astext() for each in run), maxsplit=1)
+    if not _is_words(run[0]) or len(parts) == 1:
+        return []
     pieces = [_piece(k, part, address) for k, part in enumerate(parts)]
     for piece in pieces:
         piece.parent = parent

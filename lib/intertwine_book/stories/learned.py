@@ -7,13 +7,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from intertwine_book.experiments.rotation_cost import added
 from intertwine_book.figures.penalties import draw_bars
 from intertwine_book.figures.style import COLOURS, new_figure
 from intertwine_book.record import kept_folder, on_record
 from intertwine_book.results import interval
 from intertwine_book.stories import (
     genni,
-    interpretability,
     matching,
     shallow_relu,
     similarity_and_function,
@@ -193,7 +193,10 @@ def index(axis: Axes) -> None:
 
 def basis(axis: Axes) -> None:
     """What training adds to the fall of interpretability under rotation: networks and 95 % intervals."""
-    found = interpretability.at_outputs().query("dataset == 'concepts'")
+    rows = of(
+        on_record("05_interpretability", "dissected"), dataset="concepts", layer="output", training="first"
+    )
+    found = added(of(rows, quantile=0.02), ["kind", "number"])
     names = ["GELU", "tanh", "ReLU", "no ReLU"]
     for row, name in enumerate(names):
         values = found[found["kind"] == name]["points"]

@@ -13,8 +13,7 @@ from intertwine_book.figures.scatter import scatter
 from intertwine_book.figures.similarity_and_function import STACKED, accuracy_and_cka
 from intertwine_book.figures.style import COLOURS
 from intertwine_book.results import on_record
-from intertwine_book.stories.interpretability import said
-from intertwine_book.stories.told import span
+from intertwine_book.stories.told import said, span
 
 record = partial(on_record, "04b_similarity_and_function")
 

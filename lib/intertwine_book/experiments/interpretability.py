@@ -1,6 +1,5 @@
-"""Networks of five kinds, trained and untrained, the layers that they share, and what they see."""
+"""Chapter 5 and its record: small networks, trained and untrained, their layers, and what they see."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from intertwine.training import Recipe
 from intertwine_book import data, zoo
 from intertwine_book.data import Segmented, SegmentedFolder
 from intertwine_book.data.root import data_root
-from intertwine_book.stories.interpretability import FIGURE_3_NETWORKS
 from intertwine_book.zoo import Spec
 
 SMALL_NETWORKS: dict[str, tuple[str, dict[str, str]]] = {
@@ -27,6 +25,9 @@ SMALL_NETWORKS: dict[str, tuple[str, dict[str, str]]] = {
     "GELU": ("residual", {"output": "gelu"}),
 }
 """The three of godfrey2022 figure 3, small, and two with other activations on the residual output."""
+
+FIGURE_3_NETWORKS = ["ReLU", "no ReLU", "ConvNeXt"]
+"""Small networks like the three of godfrey2022 figure 3."""
 
 RESIDUAL_LAYERS = {"output": "block2", "inside": "block2.inner", "convolution": "block2.conv2"}
 CONVNEXT_LAYERS = {"output": "block3", "inside": "block3.gelu", "convolution": "block3.shrink"}
@@ -44,27 +45,6 @@ STREET = (
     "Pedestrian",
     "Cyclist",
 )
-
-
-def cases(
-    datasets: Sequence[str], kinds: Sequence[str], layers: Sequence[str], networks: int
-) -> list[dict[str, Any]]:
-    """So many networks of each kind, trained and untrained; inside the block those of the paper's kinds.
-
-    Example:
-        >>> found = cases(["concepts"], ["ReLU", "tanh"], ["output", "inside"], 1)
-        >>> [(case["kind"], case["layer"], case["weights"]) for case in found][::2]
-        [('ReLU', 'output', 'trained'), ('ReLU', 'inside', 'trained'), ('tanh', 'output', 'trained')]
-    """
-    return [
-        {"dataset": dataset, "kind": kind, "layer": layer, "weights": weights, "number": number}
-        for dataset in datasets
-        for number in range(networks)
-        for kind in kinds
-        for layer in layers
-        if kind in FIGURE_3_NETWORKS or layer == "output"
-        for weights in ("trained", "untrained")
-    ]
 
 
 def sets(
