@@ -161,10 +161,10 @@ figure
 #
 #    $$\operatorname{Var} m = r^2\,\operatorname{Var} b.$$ (eq-shrinks)
 #
-# 2. If $m$ is the mean of $b$ given the other network's activations, $\operatorname{ReLU}(m)$ has at most the mean of
-#    $\operatorname{ReLU}(b)$, and less unless they determine the sign of $b$.
+# 2. If $m$ is the mean of $b$ given the other network's activations, the mean of $\operatorname{ReLU}(m)$ is at most that
+#    of $\operatorname{ReLU}(b)$, and smaller unless they determine the sign of $b$.
 # 3. Stretched by $1/r$ about its mean, $m$ has the variance of $b$, and explains $(1-r)^2$ less of it.
-#    If $b$ and $m$ are normal, its ReLU has the mean of $\operatorname{ReLU}(b)$.
+#    If $b$ and $m$ are normal, the ReLU of the stretched $m$ has the mean of $\operatorname{ReLU}(b)$.
 # :::
 #
 # ::::{prf:proof}
@@ -245,8 +245,8 @@ alone = evaluate(g, test.images, test.labels)
 print(f"model 2 alone {alone:.1%}")
 
 # %%
-a, b = A.mean(0), B.mean(0)
-M = torch.linalg.lstsq(A - a, B - b).solution
+mean_A, mean_B = A.mean(0), B.mean(0)
+M = torch.linalg.lstsq(A - mean_A, B - mean_B).solution
 U, _, Vh = torch.linalg.svd(A.T @ B)
 Q = U @ Vh
 
@@ -283,7 +283,7 @@ def trained(S, front, place=place):
 # %% tags=["hide-input"]
 S = nn.Conv2d(A.shape[1], B.shape[1], kernel_size=1).to(device)
 S.weight.data = M.T[:, :, None, None].float().to(device)
-S.bias.data = (b - a @ M).float().to(device)
+S.bias.data = (mean_B - mean_A @ M).float().to(device)
 mine = place.judge(stitch_at(place, trained(S, front))).accuracy
 theirs = stitch_at(place, "least squares", recipe=task).evaluate(test)
 direct = stitch_at(place, "least squares").evaluate(test)
@@ -298,8 +298,8 @@ print(f"least squares {direct:.1%}, trained {mine:.1%}, by the library {theirs:.
 # in model 2.
 
 # %%
-stretch = B.std(0) / ((A - a) @ M).std(0)
-restored = M * stretch  # of rows times M; the bias keeps the mean at b
+stretch = B.std(0) / ((A - mean_A) @ M).std(0)
+restored = M * stretch  # the bias keeps the mean
 
 # %% tags=["hide-input"]
 of_library = variance_restored(place.statistics)
@@ -346,14 +346,14 @@ dots(
 # From the second layer on the task is ahead in each pair; at the first there is no gap.
 # Of what training gains, a restored variance gains half, and so does re-estimating batch norm after the stitch.
 # Training still keeps more in each pair.
-# Which statistics it restores beyond the variances we do not know ({ref}`ex-no-task`).
+# What training restores beyond the variances we do not know ({ref}`ex-no-task`).
 #
-# **Near the end of a ResNet-20 nearly all that is lost is size.**
+# **Near the end of a ResNet-20 most of what is lost is size.**
 # After its last block but one the best fit keeps {fact}`03b_matching.direct_9_low:.0f` to
-# {fact}`03b_matching.direct_9_high:.0f` %; it explains a quarter of the variance.
-# Multiplied by one number, about 2, it keeps {fact}`03b_matching.sized_9_low:.0f` %, as much as an orthogonal map, which
+# {fact}`03b_matching.direct_9_high:.0f` % in four pairs; it explains a quarter of the variance.
+# Multiplied by one number, about 2, it keeps {fact}`03b_matching.sized_9:.0f` %, as much as an orthogonal map, which
 # shrinks nothing.
-# So there an orthogonal map is the better stitch because of its size, not of its direction.
+# The orthogonal map is the better stitch there because of its size, not of its direction.
 #
 # The size of an error does not say what it costs.
 # A stitch that the task has trained is *farther* from model 2's activations than the best fit, above all in directions
@@ -384,7 +384,7 @@ of_noise = (guess == test.labels).double().mean().item()
 print(f"accuracy {of_noise:.1%} after a front of noise")
 
 # %% tags=["hide-input"] figure="fig-fronts"
-noisy = of(on_record("03b_matching", "noise"), way="task loss", stitch_epochs=3)
+noisy = of(on_record("03b_matching", "noise"), way="task loss", stitch_epochs=12)
 noisy = noisy.assign(y=100 * noisy["accuracy"] / noisy["accuracy2"])
 task_loss = of(tiny, stitch="task loss")
 both = [
@@ -411,20 +411,20 @@ dots(
 # alt: >-
 #   Above, for Tiny-10, an untrained front falls from near 100 percent at layer 1 to 29 at layer 8, a trained one stays
 #   above 94.
-#   Below, for digits, class noise rises from about 18 percent at layer 1 to 100 at layers 3 and 4; noise alone stays
-#   at 10.
+#   Below, for digits, class noise rises from 46 percent at layer 1 to 100 at layers 3 and 4; noise alone stays at 10.
 # ---
-# An untrained front stitches early and fails late; a front that knows only the label fails early and stitches late.
+# An untrained front serves an early back, and a front that knows only the label a late one.
 # Stitches trained by the task.
-# Above: five pairs of Tiny-10; below: two pairs of small networks for digits, three epochs.
+# Above: five pairs of Tiny-10; below: two pairs of small networks for digits, twelve epochs.
 # :::
 
 # %% [markdown]
-# Both are explained by what the back still has to do.
+# What the back still has to do explains both.
 # An early back needs the *image*: random filters keep nearly all of it, and noise has none of it.
-# A late back needs the *class*: ten clouds, one a class, are all that it has to tell apart, and a linear map sends each
-# cloud to where the back expects this class.
-# Without a class map in the noise nothing can be stitched.
+# A late back needs the *class*: it has ten clouds to tell apart, one a class, and a linear map sends each to where the
+# back expects this class.
+# At the last layer even the best fit, without training, does so.
+# Noise without a class map cannot be stitched anywhere.
 #
 # So a trained stitch measures whether the front *still knows enough*, not whether it knows the same.
 # At the first layer of Tiny-10 an untrained front is less than a percent behind a trained one.
@@ -439,14 +439,14 @@ dots(
 # The best fit of low rank can miss what the task needs.
 # Take two channels: a loud one, which the task does not read, and a quiet one, whose sign is the label.
 # Both networks have the same activations.
-# The map of rank $k$ that fits best is $M_{LS}V_kV_k^\top$, where $AM_{LS} = UDV^\top$ (*reduced-rank
-# regression*):
+# The map of rank $k$ that fits best is $M_{LS}W_kW_k^\top$, where the columns of $W_k$ are the first $k$ right singular
+# vectors of $AM_{LS}$ (*reduced-rank regression*):
 
 # %%
 X = torch.randn(1000, 2, generator=draw) * torch.tensor([10.0, 1.0])
 label = X[:, 1] > 0  # the quiet channel
-_, _, Vh = torch.linalg.svd(X, full_matrices=False)  # M_LS is the identity
-fit = X @ Vh[:1].T @ Vh[:1]
+_, _, W = torch.linalg.svd(X, full_matrices=False)  # M_LS is the identity
+fit = X @ W[:1].T @ W[:1]
 explained = fit.square().sum() / X.square().sum()
 right = ((fit[:, 1] > 0) == label).double().mean()
 print(f"explained {explained:.0%}, labels right {right:.0%}")
@@ -487,7 +487,8 @@ dots(
 
 # %% [markdown]
 # The best fit of rank 1 explains nearly all of the variance, and predicts the label no better than chance.
-# Between Tiny-10 networks a rank of half or a quarter of the channels is enough, if the task trains the map
+# Between Tiny-10 networks a map of rank 16, a half or a quarter of the channels, keeps
+# {fact}`03b_matching.sixteen_low:.0f` to {fact}`03b_matching.sixteen_high:.0f` %, if the task trains it
 # ({numref}`fig-low-rank`).
 # *A short training misses this*: after four epochs random factors often end below the best fit.
 #
@@ -534,7 +535,7 @@ single_curves(
 # :::
 
 # %% [markdown]
-# Once more the loss is size, at this layer.
+# Once more most of the loss is size, at this layer.
 # At layer 3 the pairs differ too much to tell the refitted lasso from task loss ({ref}`rec-sparsity`).
 #
 # ## Which map do I fit between two layers?
@@ -548,10 +549,10 @@ single_curves(
 #   - beware
 # * - the outputs of model 2, and time to train
 #   - task loss, from the best fit: `stitch(f, g, at=l, train=x, recipe=r)`
-#   - It may accept a front that learned nothing: stitch an untrained front as well.
+#   - It accepts fronts that learned nothing: stitch an untrained front as well ({numref}`fig-fronts`).
 # * - no training
 #   - least squares: `stitch(f, g, at=l, train=x)`
-#   - It shrinks before a ReLU: stretch each channel, or `batch_norm="reestimated"`.
+#   - It shrinks before a ReLU: stretch each channel, or `batch_norm="reestimated"` ({numref}`fig-restored`).
 # * - a fit that keeps sizes and angles
 #   - an orthogonal map: `kind="orthogonal"`
 #   - In early layers it keeps less than a fit of that size.
