@@ -15,7 +15,6 @@ from intertwine_book.told import read_told
 ROOT = Path(__file__).parents[1]
 PAPER = yaml.safe_load((ROOT / "chapters/profiles/paper.yml").read_text())
 STORIES = {
-    "matching": "03b_matching",
     "similarity_and_function": "04b_similarity_and_function",
 }
 PAGES = [*STORIES.values(), "learned", "intro"]
@@ -79,7 +78,7 @@ def passages(page: str) -> list[str]:
 
 def test_facts_of_narrower_networks_are_found(narrow):
     assert {("03_stitching", "barrier_matched_narrow"), ("04_dissimilarity", "narrow_linear_gain")} <= narrow
-    wide = {("03_stitching", "group_low"), ("03_stitching", "barrier_matched"), ("matching", "gap-low")}
+    wide = {("03_stitching", "group_low"), ("03_stitching", "barrier_matched")}
     assert not wide & narrow and ("04_dissimilarity", "linear_gain") not in narrow
 
 

@@ -14,7 +14,6 @@ from intertwine_book.record import kept_folder, on_record
 from intertwine_book.results import interval
 from intertwine_book.stories import (
     genni,
-    matching,
     shallow_relu,
     similarity_and_function,
     widths,
@@ -43,12 +42,8 @@ def facts() -> dict[str, float]:
         >>> f"frozen, {facts()['frozen-low']:.0f} to {facts()['frozen-high']:.0f}"
         'frozen, 0 to 24'
     """
-    kept, lost = matching.kept(), _least_squares()
-    return {
-        "task-low": float(kept.loc["task loss"].min()),
-        "direct-low": float(kept.loc["least squares"].min()),
-        **span(again=lost["re-estimated"], frozen=lost["frozen"]),
-    }
+    lost = _least_squares()
+    return span(again=lost["re-estimated"], frozen=lost["frozen"])
 
 
 def _least_squares() -> pd.DataFrame:
@@ -168,13 +163,13 @@ def width(axis: Axes) -> None:
 
 def fits(axis: Axes) -> None:
     """Maps trained for the task keep more accuracy than maps that fit; dots are pairs."""
-    found = matching.record("experiment_1")
-    layer = found["layer1"].str.removeprefix("bn").astype(int)
-    ways = {"task_loss": ("trained for the task", "green"), "least_squares": ("fitted", "grey")}
-    for column, (name, colour) in ways.items():
-        axis.plot(layer, 100 * found[column], **_SINGLE, color=COLOURS[colour])
-        mean = 100 * found.groupby(layer)[column].mean()
-        axis.plot(mean, color=COLOURS[colour])
+    rows = of(on_record("03b_matching", "stitches"), networks="Tiny-10", front="trained", test_images=3_000)
+    rows = of(rows, cut="before the ReLU", batch_norm="frozen")
+    ways = {"task loss": ("trained for the task", "green"), "least squares": ("fitted", "grey")}
+    for way, (name, colour) in ways.items():
+        found = 100 * of(rows, stitch=way).pivot(index="layer", columns="pair", values="relative_accuracy")
+        axis.plot(found, **_SINGLE, color=COLOURS[colour])
+        axis.plot(found.mean(axis=1), color=COLOURS[colour])
         axis.text(5, 76 if name == "fitted" else 101, name, ha="center", color=COLOURS[colour])
     axis.set(xlabel="layer", ylabel="accuracy kept, %", ylim=(74, 104))
 

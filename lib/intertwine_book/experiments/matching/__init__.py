@@ -1,1 +1,1 @@
-"""Chapter 3b: direct and task-loss matching, the networks it compares, and the tables of its claims."""
+"""Matching layers: where networks are cut, and a fit of restored size."""

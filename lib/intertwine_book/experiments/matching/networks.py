@@ -1,17 +1,11 @@
-"""Where csiszarik2021 cuts networks, and pairs of residual ones."""
+"""Where csiszarik2021 cuts networks."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import cast
 
 from torch import nn
 
-from intertwine_book import data, zoo
-from intertwine_book.experiments.published import resnet20_groups
-from intertwine_book.experiments.stitches import Pairs
 from intertwine_book.models import Network
-from intertwine_book.results import Run
-from intertwine_book.zoo import Spec
 
 
 def cuts(network: nn.Module, layers: Sequence[int] | None = None, *, after: bool = False) -> list[str]:
@@ -34,14 +28,3 @@ def cuts(network: nn.Module, layers: Sequence[int] | None = None, *, after: bool
     if after:
         return [known[k - 1] for k in layers]
     return [known[k - 1] if "." in known[k - 1] else known[k - 1].replace("relu", "bn") for k in layers]
-
-
-def residual_networks(
-    run: Run, own: Spec, sets: Mapping[str, Any]
-) -> Mapping[str, tuple[Pairs, Mapping[str, Any]]]:
-    """Pairs of ResNet-20 and their images, by the ending of a table's name: published, or one trained."""
-    if run.parameters["networks"] != "published":
-        narrow = replace(own, architecture="resnet20", arguments={**own.arguments, "width": 4})
-        return {"": (zoo.pairs(narrow, 1, seed=run.seed, device=run.device), sets)}
-    cifar10 = [data.load("cifar10", split, device=run.device) for split in ("train", "test")]
-    return resnet20_groups(cifar10, {part: run.parameters[f"{part}_images"] for part in sets})
