@@ -17,7 +17,6 @@ PAPER = yaml.safe_load((ROOT / "chapters/profiles/paper.yml").read_text())
 STORIES = {
     "matching": "03b_matching",
     "dissimilarity": "04_dissimilarity",
-    "similarity_and_function": "04b_similarity_and_function",
     "interpretability": "05_interpretability",
 }
 PAGES = [*STORIES.values(), "learned", "intro"]

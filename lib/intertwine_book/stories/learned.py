@@ -16,7 +16,6 @@ from intertwine_book.stories import (
     interpretability,
     matching,
     shallow_relu,
-    similarity_and_function,
     widths,
 )
 from intertwine_book.stories.told import span
@@ -181,7 +180,7 @@ def fits(axis: Axes) -> None:
 
 def index(axis: Axes) -> None:
     """CKA stays 1 after an orthogonal matrix on activations, accuracy does not; dots are draws."""
-    found = similarity_and_function.record("section_6_4").query("group == 'orthogonal'")
+    found = of(on_record("04b_similarity_and_function", "inserted"), group="orthogonal matrices")
     shown = {"CKA × 100": 100 * found["cka"], "accuracy\nbefore, %": found["base_accuracy"]}
     shown["accuracy\nafter, %"] = found["accuracy"]
     for (name, values), colour in zip(shown.items(), ("orange", "grey", "orange"), strict=True):
