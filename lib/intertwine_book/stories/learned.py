@@ -15,7 +15,6 @@ from intertwine_book.results import interval
 from intertwine_book.stories import (
     genni,
     shallow_relu,
-    similarity_and_function,
     widths,
 )
 from intertwine_book.stories.told import span
@@ -176,7 +175,7 @@ def fits(axis: Axes) -> None:
 
 def index(axis: Axes) -> None:
     """CKA stays 1 after an orthogonal matrix on activations, accuracy does not; dots are draws."""
-    found = similarity_and_function.record("section_6_4").query("group == 'orthogonal'")
+    found = of(on_record("04b_similarity_and_function", "inserted"), group="orthogonal matrices")
     shown = {"CKA × 100": 100 * found["cka"], "accuracy\nbefore, %": found["base_accuracy"]}
     shown["accuracy\nafter, %"] = found["accuracy"]
     for (name, values), colour in zip(shown.items(), ("orange", "grey", "orange"), strict=True):

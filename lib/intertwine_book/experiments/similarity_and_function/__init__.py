@@ -1,1 +1,0 @@
-"""Chapter 4b: similarity against function."""
