@@ -172,7 +172,7 @@ ORDER = {
     "intertwine.weightspace": ("trace", "rules", "solve", "act", "uses", "find"),
     "intertwine_book": (
         *("markdown_table", "tidy", "code_hash", "data", "models", "zoo", "results", "record"),
-        *("claims", "figures", "board", "claim", "told", "live", "stories", "experiments", "build"),
+        *("claims", "figures", "board", "claim", "told", "live", "experiments", "stories", "build"),
     ),
 }
 
