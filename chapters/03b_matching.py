@@ -28,8 +28,8 @@
 # *Is the map that fits best the map that works best?*
 #
 # **No: where it cannot predict, a fit shrinks, and after the ReLU too little is left for the back.**
-# Between the networks below the best fit loses much of the accuracy.
-# *Restore the lost variance: the fit gets worse, and the network gets better.*
+# Between the networks below the best fit loses half of the accuracy.
+# *Restore the lost variance in {numref}`fig-stretch`: the fit gets worse, and the network gets better.*
 
 # %% tags=["hide-input"] figure="fig-stretch"
 from intertwine_book.live.benches import best_fit
@@ -52,7 +52,7 @@ best_fit()
 # %% [markdown]
 # ## A cloud that shrinks
 #
-# Here is the effect in two dimensions.
+# {numref}`fig-cloud` shows the effect in two dimensions.
 # Take images of cats and dogs, each with many positions, and two channels.
 # At a position of a cat the first channel is larger on average, of a dog the second; both are mostly negative.
 # After the ReLU the back averages each channel over the positions, and answers "cat" if the first mean exceeds a
@@ -144,8 +144,8 @@ figure
 #   Three clouds of points. Model 2's reaches well beyond 0 on both axes, that of least squares hardly does,
 #   and the stretched one does again.
 # ---
-# The fit shrinks the cloud towards its mean, which is negative, so that little is left above 0; stretched, as much passes
-# the ReLU as before.
+# The fit shrinks the cloud towards its mean, which is negative, so that little is left above 0.
+# Stretched, as much passes the ReLU as before.
 # A point is a position of an image; the grey bands are what the ReLU sets to 0, in one channel or both.
 # :::
 
@@ -161,8 +161,8 @@ figure
 #
 #    $$\operatorname{Var} m = r^2\,\operatorname{Var} b.$$ (eq-shrinks)
 #
-# 2. If $m$ is the mean of $b$ given the other network's activations, the mean of $\operatorname{ReLU}(m)$ is at most that
-#    of $\operatorname{ReLU}(b)$, and smaller unless they determine the sign of $b$.
+# 2. If $m$ is the mean of $b$ given the other network's activations, the mean of $\operatorname{ReLU}(m)$ is at most
+#    that of $\operatorname{ReLU}(b)$, and smaller unless these activations determine the sign of $b$.
 # 3. Stretched by $1/r$ about its mean, $m$ has the variance of $b$, and explains $(1-r)^2$ less of it.
 #    If $b$ and $m$ are normal, the ReLU of the stretched $m$ has the mean of $\operatorname{ReLU}(b)$.
 # :::
@@ -172,8 +172,9 @@ figure
 # (1) The residual $b - m$ is uncorrelated with $m$, so $\operatorname{Var} b = \operatorname{Var} m +
 # \operatorname{Var}(b-m)$, and $r^2$ is the share of the first.
 #
-# (2) The ReLU is convex, so by Jensen's inequality the mean of $\operatorname{ReLU}(b)$, given the other activations, is
-# at least $\operatorname{ReLU}(m)$; equality needs that $b$ keeps one sign there.
+# (2) The ReLU is convex.
+# So by Jensen's inequality the mean of $\operatorname{ReLU}(b)$, given the other activations, is at least
+# $\operatorname{ReLU}(m)$; equality needs that $b$ keeps one sign there.
 # Take the mean of both.
 #
 # (3) $\operatorname{Cov}(b, m) = \operatorname{Var} m$.
@@ -331,8 +332,8 @@ dots(
 # :::{figure} #fig-restored
 # ---
 # alt: >-
-#   Three curves against the layer: least squares lowest, falling to 85 percent, variance restored between, and task loss
-#   highest, above 94; all are close together at layers 1, 7 and 8.
+#   Three curves against the layer: least squares lowest, falling to 85 percent, variance restored between,
+#   and task loss highest, above 94; all are close together at layers 1, 7 and 8.
 # ---
 # A map trained by the task keeps the most, and restoring the variance, without any task, gains half of what training
 # gains.
@@ -351,8 +352,8 @@ dots(
 # **Near the end of a ResNet-20 most of what is lost is size.**
 # After its last block but one the best fit keeps {fact}`03b_matching.direct_9_low:.0f` to
 # {fact}`03b_matching.direct_9_high:.0f` % in four pairs; it explains a quarter of the variance.
-# Multiplied by one number, about 2, it keeps {fact}`03b_matching.sized_9:.0f` %, as much as an orthogonal map, which
-# shrinks nothing.
+# Multiplied by one number, about 2, it explains hardly any of it, and keeps {fact}`03b_matching.sized_9:.0f` %, as much as an
+# orthogonal map, which shrinks nothing.
 # The orthogonal map is the better stitch there because of its size, not of its direction.
 #
 # The size of an error does not say what it costs.
@@ -500,6 +501,7 @@ dots(
 # $$\tfrac12\lVert AM - B\rVert_F^2 + \alpha\lVert M\rVert_1.$$ (eq-lasso)
 #
 # (The paper's equation (3) lacks the square; {ref}`ex-one-path` says what that changes.)
+# As zeros grow, the lasso loses far more than a map that the task trains ({numref}`fig-sparsity`).
 
 # %% tags=["hide-input"] figure="fig-sparsity"
 sparse = of(on_record("03b_matching", "sparse"), layer=6)
@@ -529,8 +531,8 @@ single_curves(
 #   red curves of the lasso steeply, to between 12 and 21 percent; pale blue curves of the refitted lasso
 #   lie close to the green ones.
 # ---
-# The lasso falls steeply mostly because it shrinks the entries that it keeps: fitted again on these entries, the same map
-# keeps nearly what task loss keeps.
+# The lasso falls steeply mostly because it shrinks the entries that it keeps.
+# Fitted again on these entries, it keeps nearly what task loss keeps.
 # Layer 6 of Tiny-10; a curve is one of five pairs.
 # :::
 

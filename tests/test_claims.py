@@ -19,6 +19,7 @@ from intertwine_book.claims import verdicts
 from intertwine_book.claims.ledger import claim_from
 from intertwine_book.claims.simulated import rates
 from intertwine_book.claims.statistics import adjusted, p_value
+from intertwine_book.told import read_all
 
 CHAPTER = "01_intertwiner_groups"
 BASE = {"id": "scale", "place": "Scale", "statement": "...", "kind": "universal", "minimum": "quick"}
@@ -447,6 +448,13 @@ def test_what_is_setting_for_one_statement_is_setting_for_all():
         {name for entry in LEDGER for name in getattr(entry, of) or {}} for of in ("protocol", "recipe")
     )
     assert setting and not setting & listed
+
+
+def test_statements_about_trained_networks_say_which_rows_are_one_trial():
+    of_records = [entry for entry, _ in read_all(Path(__file__).parents[1] / "data/results")]
+    judged = [entry for entry in JUDGED + of_records if not entry.not_judged]
+    exact = [entry for entry in judged if entry.kind in EXACT and entry.about == "experiments"]
+    assert len(exact) > 5 and not [entry.id for entry in exact if entry.trial is None]
 
 
 def is_number(name):

@@ -652,6 +652,7 @@ check_all({
         (kept["size restored"] - kept["orthogonal"]).abs() < 2,
     "Of its size it keeps above 90 %.": kept["size restored"] > 90,
     "The number is about 2.": factor.between(1.9, 2.15),
+    "Of that size the fit explains less than 5 % of the variance.": of(at_9, stitch="size restored")["unexplained"] > 0.95,
     "Least squares explains less than 40 % there.": explained < 40,
     "One number closes most of the gap to task loss there.": closed > 0.7,
     "At layers 1 to 8 an orthogonal map keeps a percent less than the fit of that size, on average.":
@@ -1448,12 +1449,12 @@ single_curves(
 
 # %% [markdown]
 # The left half of figure 8 shows example matrices.
-# Here are four maps at layer 3 of the first pair, the sparse ones with about 80 % zeros; the trained one has four
-# epochs of some images.
+# Here are four maps at layer 3 of the first pair, the sparse ones with equally many zeros, about a half; the trained
+# one has twelve epochs of some images.
 
 
 # %%
-@record.table(networks=[TINY], pair=[0], layer=[THIRD], stitch_epochs=[EPOCHS], alpha=[0.1])
+@record.table(networks=[TINY], pair=[0], layer=[THIRD], stitch_epochs=[3 * EPOCHS], alpha=[0.1])
 def entries(networks, pair, layer, stitch_epochs, alpha):
     joined, f, g = place_of(networks, pair=pair, layer=layer, train_images=FEW_TRAIN, **SOME)
     record.uses(f, g)
@@ -1474,15 +1475,19 @@ def entries(networks, pair, layer, stitch_epochs, alpha):
 # %% tags=["hide-input"] figure="fig-rec-entries"
 columns = [name for name in entries if name.startswith("from ")]
 pictures = {way: torch.tensor(rows[columns].to_numpy()) for way, rows in entries.groupby("way", sort=False)}
+zeros = {way: (each.abs() < 1e-4).double().mean().item() for way, each in pictures.items()}
+halves = [0.4 < zeros[way] < 0.6 for way in [*LASSO, "trained, sparse"]]
+told.check("About half of the entries of the sparse maps shown are 0.", halves)
 map_pictures(pictures)
 
 # %% [markdown]
 # :::{figure} #fig-rec-entries
 # ---
 # alt: >-
-#   Four square matrices in colour: least squares is full, the three sparse ones are mostly white, in different places.
+#   Four square matrices in colour: least squares is full, the trained one is nearly white with few strong entries,
+#   the lasso and the refitted lasso have many.
 # ---
-# Sparse maps of both kinds keep few of the entries of least squares, and not all the same.
+# With equally many zeros the map that the task has trained puts its size into few entries, the lasso into many.
 # Layer 3 of Tiny-10, first pair, $M^\top$ (a row for each channel of model 2); blue is negative, red positive, each
 # matrix on its own scale.
 # :::

@@ -36,6 +36,7 @@ def board_of(judged: Sequence[tuple[Claim, Verdict]]) -> HTML:
 
 
 _SIGNS = {"varphi": "φ", "sigma": "σ", "Sigma": "Σ", "alpha": "α", "circ": "∘", "mapsto": "↦", "in": "∈"}
+_SIGNS |= {"lVert": "‖", "rVert": "‖"}
 _SIGNS |= {"ge": "≥", "le": "≤", "ne": "≠", "pm": "±", "times": "×", "mathrm": ""}
 
 
@@ -47,6 +48,6 @@ def _unformatted(text: str) -> str:
         'σ_n for GLₙ(ℝ), Sussmann 1992'
     """
     text = re.sub(r"\{cite:t\}`([a-z]+)(\d{4})`", lambda found: f"{found[1].capitalize()} {found[2]}", text)
-    text = re.sub(r"\\mathbb\s*R", "ℝ", text)
+    text = re.sub(r"\\mathbb\s*R", "ℝ", text).replace("\\tfrac12", "½")
     text = re.sub(r"\\([A-Za-z]+)", lambda found: _SIGNS.get(found[1], found[1]), text)
     return re.sub(r"[${}\\]", "", text).replace("GL_n", "GLₙ")
