@@ -16,8 +16,7 @@
 # :::{admonition} Before you start
 # :class: tip
 # **You need** {doc}`01_intertwiner_groups`: the group $G_{\mathrm{ReLU}}$ of permutations with positive scalings.
-# **You will learn** to choose a similarity by the changes that it ignores, to read its value beside a null, and which
-# printed properties of two measures for ReLU layers hold.
+# **You will learn** to choose a similarity by the changes that it ignores, and to read it beside a null.
 #
 # **This run.** {{ this_run }}. **The evidence** of every recorded number: {doc}`records/04_dissimilarity`.
 # :::
@@ -27,11 +26,11 @@
 # Two networks look at the same images.
 # *How alike are their layers?*
 #
-# **A score means something only beside a null**: two *untrained* networks of width 64 (Myrtle CNNs) have a linear CKA of
-# {fact}`04_dissimilarity.linear_fresh_low:.2f` or more after each ReLU, and training adds at most
-# {fact}`04_dissimilarity.linear_gain:.2f`.
-# And a score ignores some changes by construction: turn or permute the orange cloud, and see which of four
-# measures notice ({numref}`fig-clouds`).
+# **A score means something only beside a null**: two *untrained* networks have a linear CKA of
+# {fact}`04_dissimilarity.linear_fresh_10:.2f`, after the third ReLU of Myrtle CNNs of width 64; training adds at most
+# {fact}`04_dissimilarity.linear_gain:.2f` after any.
+# And a score ignores some changes: turn or permute the orange cloud, and see which measures notice
+# ({numref}`fig-clouds`).
 
 # %% tags=["hide-input"] figure="fig-clouds"
 from functools import partial
@@ -42,7 +41,7 @@ from intertwine_book.figures.cloud_slider import cloud_slider, letter, turned
 F = letter()
 clouds = {f"turned by {k}°": turned(F, k) for k in range(0, 91, 15)}
 clouds["in swapped axes"] = F.flip(1)
-clouds["in swapped axes, one doubled"] = F.flip(1) * F.new_tensor([2.0, 1.0])
+clouds["in swapped axes, one halved"] = F.flip(1) * F.new_tensor([0.5, 1.0])
 shown_by = {
     "CKA": similarity.cka,
     "orthogonal": similarity.procrustes,
@@ -58,8 +57,8 @@ cloud_slider(F, clouds, shown_by, name="clouds", start=2)
 #   Left two clouds of eleven points in the shape of the letter F, the second one turned.
 #   Right four bars of similarity, of which three reach 1, each with a tick for shuffled points.
 # ---
-# A turn lowers only Procrustes under ReLU's group; in swapped axes all four are 1; when one axis is doubled, that one
-# alone stays 1.
+# A turn lowers only Procrustes under ReLU's group; in swapped axes all four are 1; when one axis is halved as well,
+# that measure alone stays 1.
 # Each point is an image, each axis a unit.
 # Bars: linear CKA, Procrustes under orthogonal matrices and under ReLU's group, shared nearest neighbours.
 # Ticks: the mean score of shuffled points.
@@ -438,7 +437,8 @@ readable(declared.reset_index(drop=True), HEADINGS, title="What eight measures i
 # :class: warning
 # Lemma 5.1 is true for $v = w = 0$; permutations and scalings generate no translation.
 # Property (ii), $\mu = 1$ at $Y = XA + \mathbf 1v^\top$, fails as printed as well: the measures fall short by up to
-# {fact}`04_dissimilarity.short_procrustes:.2f` and {fact}`04_dissimilarity.short_cka:.2f` ({ref}`rec-lemma-5-1`).
+# {fact}`04_dissimilarity.short_procrustes:.2f` and {fact}`04_dissimilarity.short_cka:.2f`
+# ({ref}`the record <rec-lemma-5-1>`).
 # :::
 #
 # (sec-order)=
@@ -581,27 +581,29 @@ dots(
 
 # %% [markdown]
 # - *Linear CKA*: shuffled images have 0, so the null looks harmless.
-#   The baseline does not: at layer 10 untrained pairs have {fact}`04_dissimilarity.linear_fresh_10:.3f` and trained ones
-#   {fact}`04_dissimilarity.linear_10:.3f`.
+#   The baseline does not: at layer 10 untrained pairs have {fact}`04_dissimilarity.linear_fresh_10:.3f`,
+#   and trained ones {fact}`04_dissimilarity.linear_10:.3f`.
 #   In narrower networks training adds more.
 # - *Procrustes*: more than half of each score is null.
 #   Minus its null, it is the same for trained and untrained pairs, to {fact}`04_dissimilarity.procrustes_most:.2f`.
 # - *$G_{\mathrm{ReLU}}$-CKA*: training lowers it from the second ReLU on, or raises it: the sign depends on the batch
-#   norm of the untrained networks, so we draw no conclusion ({ref}`rec-nulls`).
+#   norm of the untrained networks, so we draw no conclusion ({ref}`both baselines <rec-nulls>`).
 #
 # A null depends on the width, on the number of images ({ref}`ex-null-width`), and on how often units are active.
 # So it can imitate a finding.
-# Procrustes falls inside the blocks of a ResNet, by {fact}`04_dissimilarity.block_gap:.3f`, as the paper shows; its null
-# falls almost as much, and above the null {fact}`04_dissimilarity.block_gap_above:.3f` is left ({ref}`rec-figure-9`).
-# $G_{\mathrm{ReLU}}$-CKA, whose null is 0, falls there as well, and most of that comes with training
-# ({ref}`rec-figure-2`).
-# A layer is most like the same layer of the other network, in both kinds of CKA ({ref}`rec-figure-5`).
-# Whether similarity tells where stitching is hard, four layers do not decide ({ref}`rec-correlates`).
+# Procrustes falls inside the blocks of a ResNet, by {fact}`04_dissimilarity.block_gap:.3f`, as the paper shows.
+# Its null falls almost as much: above it {fact}`04_dissimilarity.block_gap_above:.3f` is left
+# ({ref}`figure 9 <rec-figure-9>`).
+# $G_{\mathrm{ReLU}}$-CKA, whose null is 0, falls there as well, and two thirds of that come with training
+# ({ref}`figure 2 <rec-figure-2>`).
+# On average a layer is most like the same layer of the other network, in both kinds of CKA
+# ({ref}`figure 5 <rec-figure-5>`).
+# Whether similarity tells where stitching is hard, {ref}`four layers do not decide <rec-correlates>`.
 #
 # ## Which measure should I use?
 #
 # Take the first row that asks your question.
-# Here $X$, $Y$ are features, `m` is `intertwine.similarity`, and `n = partial(m.null, generator=g)`.
+# Here `score = partial(intertwine.similarity.null, X=X, Y=Y, generator=g)`, with features `X`, `Y` of the same images.
 #
 # :::{list-table} The card: question, measure, null
 # :header-rows: 1
@@ -616,32 +618,32 @@ dots(
 #   - linear CKA
 #   - orthogonal matrices, one scale, translations
 #   - untrained networks
-#   - `n("cka", X, Y, kind=untrained).calibrated`
+#   - `score("cka", kind=untrained)`
 # * - Are the same images *neighbours*?
 #   - mutual nearest neighbours
 #   - the same, and all distances but their order
 #   - shuffled images: $k/(N-1)$
-#   - `n("mutual knn", X, Y).calibrated`
+#   - `score("mutual knn")`
 # * - Are the *units* the same, in any order and unit?
 #   - $G_{\mathrm{ReLU}}$-Procrustes, centred
 #   - permutations with positive scalings, translations
 #   - shuffled images; rises with width
-#   - `n("grelu procrustes", X, Y).calibrated`
+#   - `score("grelu procrustes")`
 # * - The same, at different widths?
 #   - $G_{\mathrm{ReLU}}$-CKA
 #   - the same, and signs
 #   - untrained networks
-#   - `n("grelu cka", X, Y, kind=untrained).calibrated`
+#   - `score("grelu cka", kind=untrained)`
 # * - How far apart are the clouds, as a metric?
 #   - orthogonal Procrustes
 #   - orthogonal matrices, one scale, translations
 #   - shuffled images; rises with width
-#   - `n("procrustes", X, Y).calibrated`
+#   - `score("procrustes")`
 # * - Is one layer a linear function of the other?
 #   - $R^2$, CCA
 #   - all invertible matrices (of the first, for $R^2$)
 #   - shuffled images; 1 if units outnumber images
-#   - `n("r2", X, Y).p_value`
+#   - `score("r2").p_value`
 # * - Does the *network* work with it?
 #   - none of these: stitch ({doc}`03_stitching`)
 #   - what the next layer ignores
@@ -649,8 +651,9 @@ dots(
 #   - `stitch(f, g, at="relu2", train=data)`
 # :::
 #
-# `calibrated` is 0 for the null's mean and 1 for equal features; `p_value` is the chance that the null is as near to 1.
-# Where `kind=untrained` stands, it is a function that gives features of two untrained networks, as below.
+# Of a score, `.observed` is the measure itself, `.calibrated` is 0 for the null's mean and 1 for equal features, and
+# `.p_value` is the chance that unrelated features come as near to 1.
+# `untrained` is a function that gives features of two untrained networks, as in the next section.
 # Report the score, its null, the baseline, the width and the number of images.
 # A high score never says that two networks *work* alike: {doc}`04b_similarity_and_function`.
 #
@@ -699,8 +702,8 @@ print(f"cka beside untrained networks: calibrated {found.calibrated:.2f}")
 #
 # ## What others found
 #
-# {cite:t}`raghu2017` compared layers by canonical correlations, {cite:t}`morcos2018` weighted them by what they explain,
-# and {cite:t}`kornblith2019` found the matching layer of two networks by CKA where these did not.
+# {cite:t}`raghu2017` compared layers by canonical correlations, {cite:t}`morcos2018` weighted these,
+# and {cite:t}`kornblith2019` found the matching layer of two networks by CKA where canonical correlations did not.
 # CKA is a normalised HSIC {cite}`gretton2005`; its unbiased estimate is that of {cite:t}`song2012`.
 # {cite:t}`williams2021` make the Procrustes distance a metric on networks.
 # {cite:t}`cui2022` found that networks look alike because their inputs do, also when they are untrained,

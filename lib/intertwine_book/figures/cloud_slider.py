@@ -16,10 +16,16 @@ from intertwine_book.figures.style import COLOURS, new_figure
 
 
 def letter() -> Float[Tensor, "11 2"]:
-    """Points in the shape of an F around the origin, so that turns and swaps are seen."""
+    """Points in the shape of an F around the origin, so that turns and swaps are seen.
+
+    They are a little off the strokes, so that no two distances are equal.
+    """
     strokes = [(0.0, y) for y in (0.0, 0.4, 0.8, 1.2, 1.6, 2.0)]
     strokes += [(0.4, 2.0), (0.8, 2.0), (1.2, 2.0), (0.4, 1.2), (0.8, 1.2)]
     points = torch.tensor(strokes, dtype=torch.float64)
+    points += 0.03 * torch.randn(
+        points.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    )
     return points - points.mean(0)
 
 
@@ -141,8 +147,8 @@ def cloud_slider(
     hidden |= {"range": [-reach, reach], "fixedrange": True}
     figure.update_layout(
         template="none",
-        height=300,
-        margin={"l": 5, "r": 15, "t": 5, "b": 45},
+        height=235,
+        margin={"l": 5, "r": 15, "t": 0, "b": 40},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         font={"color": COLOURS["grey"], "size": 13},
@@ -166,7 +172,7 @@ def cloud_slider(
 def _picture(
     cloud: Tensor, other: Tensor, values: Mapping[str, float], nulls: list[float], reach: float
 ) -> str:
-    figure, (left, right) = new_figure(1, 2, width=6.9, height=3.0)
+    figure, (left, right) = new_figure(1, 2, width=6.9, height=2.35)
     for Z, colour, size in zip((cloud, other), NETWORKS, (9, 6), strict=True):
         left.plot(*Z.T.numpy(), "o", color=colour, ms=size, mew=0)
     left.axhline(0, color=COLOURS["grey"], lw=0.6)
