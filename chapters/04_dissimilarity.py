@@ -603,7 +603,9 @@ dots(
 # ## Which measure should I use?
 #
 # Take the first row that asks your question.
-# Here `score = partial(intertwine.similarity.null, X=X, Y=Y, generator=g)`, with features `X`, `Y` of the same images.
+# With `from functools import partial`, `from intertwine.similarity import null` and
+# `from intertwine.stitching import stitch`, let `score = partial(null, X=X, Y=Y, generator=g)`, with features `X`, `Y`
+# of the same images.
 #
 # :::{list-table} The card: question, measure, null
 # :header-rows: 1

@@ -467,6 +467,9 @@ heatmap(
 #
 # ## What may I conclude from a similarity score?
 #
+# With `from intertwine.similarity import compare, null` and `from intertwine.stitching import stitch, stitch_at`;
+# `cut` is a `Junction` of `intertwine.stitching`.
+#
 # :::{list-table}
 # :header-rows: 1
 # :widths: auto
@@ -484,7 +487,7 @@ heatmap(
 #   - both, beside an untrained front
 #   - Class noise stitches perfectly late in a network.
 # * - Which layer corresponds to which?
-#   - CKA of all layers: `compare(f, g, images=x)`
+#   - CKA of all layers: `compare(f, g, layers, x)`
 #   - CCA of layers of unequal widths misleads.
 # * - Has a layer lost what the task needs?
 #   - a probe, or a stitch to itself: `stitch_at(cut, M)`

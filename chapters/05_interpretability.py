@@ -407,6 +407,8 @@ assert torch.allclose(power(Q, 0.3), dissection.geodesic(Q, 0.3))
 #
 # ## What may I say of a unit, and of a basis?
 #
+# With `from intertwine.dissection import dissect, dissect_each, geodesic, haar_rotation`:
+#
 # :::{list-table}
 # :header-rows: 1
 # :widths: auto

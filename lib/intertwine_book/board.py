@@ -35,7 +35,16 @@ def board_of(judged: Sequence[tuple[Claim, Verdict]]) -> HTML:
     return HTML(table.data + (fold if said else ""))
 
 
-_SIGNS = {"varphi": "φ", "sigma": "σ", "Sigma": "Σ", "alpha": "α", "circ": "∘", "mapsto": "↦", "in": "∈"}
+_SIGNS = {
+    "varphi": "φ",
+    "sigma": "σ",
+    "Sigma": "Σ",
+    "alpha": "α",
+    "beta": "β",
+    "circ": "∘",
+    "mapsto": "↦",
+    "in": "∈",
+}
 _SIGNS |= {"lVert": "‖", "rVert": "‖"}
 _SIGNS |= {"ge": "≥", "le": "≤", "ne": "≠", "pm": "±", "times": "×", "mathrm": ""}
 
