@@ -352,7 +352,8 @@ dots(
 # **Near the end of a ResNet-20 most of what is lost is size.**
 # After its last block but one the best fit keeps {fact}`03b_matching.direct_9_low:.0f` to
 # {fact}`03b_matching.direct_9_high:.0f` % in four pairs; it explains a quarter of the variance.
-# Multiplied by one number, about 2, it explains hardly any of it, and keeps {fact}`03b_matching.sized_9:.0f` %, as much as an
+# Multiplied by one number, about 2, it explains hardly any of it, and keeps {fact}`03b_matching.sized_9:.0f` %, as
+# much as an
 # orthogonal map, which shrinks nothing.
 # The orthogonal map is the better stitch there because of its size, not of its direction.
 #

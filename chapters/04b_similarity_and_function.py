@@ -139,7 +139,8 @@ two_ways_diagram(at_cut, behind, name="$M$")
 # :::{figure} #fig-index-diagram
 # ---
 # alt: >-
-#   Two rows of boxes, the layers of two networks, joined by a map; a mark after the cut reads index: compare M X with Y;
+#   Two rows of boxes, the layers of two networks, joined by a map; a mark after the cut reads index: compare M X
+#   with Y;
 #   a mark after the last layer reads function: compare answers.
 # ---
 # An index compares activations after the cut; the function shows in the answers.
@@ -147,8 +148,8 @@ two_ways_diagram(at_cut, behind, name="$M$")
 # :::
 
 # %% [markdown]
-# Let $X$ and $Y$ be the activations of two layers, one column for every image, with the mean over the images
-# subtracted (in code an image is a row).
+# Let $X$ and $Y$ be the activations of two layers ({numref}`fig-index-diagram`), one column for every image, with the
+# mean over the images subtracted (in code an image is a row).
 # The table $K = X^\top X$ says how alike any two images are for the first network, and $L = Y^\top Y$ for the second.
 # *CKA is the cosine of the two tables*, with Frobenius norms:
 #
@@ -538,9 +539,11 @@ for weight in (20.0, 0.0):
 # %% [markdown]
 # ## What others found
 #
-# {cite:t}`kornblith2019` introduced CKA and the test whether a measure finds the same layer, which CCA failed there, too.
+# {cite:t}`kornblith2019` introduced CKA and the test whether a measure finds the same layer, which CCA failed there,
+# too.
 # {cite:t}`ding2021` added the test whether a measure notices a loss of accuracy.
-# {cite:t}`davari2023` moved a few points so that CKA fell far and the function stayed; this page also keeps CKA and ruins
+# {cite:t}`davari2023` moved a few points so that CKA fell far and the function stayed; this page also keeps CKA and
+# ruins
 # the function.
 # {cite:t}`smith2025` stitched clustered noise, and warn against reading a good stitch as a likeness.
 # {cite:t}`klabunde2025` keep measures of representations apart from measures of function, as this page does.
@@ -556,7 +559,8 @@ for weight in (20.0, 0.0):
 #
 # ::::{solution} ex-inflated-limit
 # :class: dropdown
-# Let $X$ have $d$ uncorrelated rows of variance 1 over $N$ images, and let $Y = \operatorname{diag}(s, 1, \dots, 1)\,X$.
+# Let $X$ have $d$ uncorrelated rows of variance 1 over $N$ images, and let $Y = \operatorname{diag}(s, 1, \dots,
+# 1)\,X$.
 # Then $YX^\top/N = \operatorname{diag}(s, 1, \dots, 1)$
 # and $YY^\top/N = \operatorname{diag}(s^2, 1, \dots, 1)$, so $\lVert YX^\top\rVert^2 = N^2(s^2 + d - 1)$,
 # $\lVert XX^\top\rVert = N\sqrt d$ and $\lVert YY^\top\rVert = N\sqrt{s^4 + d - 1}$.
@@ -565,7 +569,8 @@ for weight in (20.0, 0.0):
 #
 # :::{exercise}
 # :label: ex-r2-blind
-# The paper follows $R^2_{LR}(X, Y)$, the share of $Y$ that the *best* linear map of $X$ explains, along the training of a
+# The paper follows $R^2_{LR}(X, Y)$, the share of $Y$ that the *best* linear map of $X$ explains, along the training
+# of a
 # stitch $M$.
 # Show that $R^2_{LR}(MX, Y) = R^2_{LR}(X, Y)$ for invertible $M$, and find $X$, $Y$, $M$ with
 # $R^2_{LR}(Y, MX) \ne R^2_{LR}(Y, X)$.

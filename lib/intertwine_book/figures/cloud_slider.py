@@ -135,13 +135,8 @@ def cloud_slider(
             "x": [x, [max(value, 0) for value in values[k]], nulls[k]],
             "y": [y, names, names],
         }
-        steps.append(
-            {
-                "method": "restyle",
-                "label": k,
-                "args": [{**update, "text": [None, written(k), None]}, [1, 2, 3]],
-            }
-        )
+        update["text"] = [None, written(k), None]
+        steps.append({"method": "restyle", "label": k, "args": [update, [1, 2, 3]]})
     reach = 1.08 * max(float(Z.abs().max()) for Z in (cloud, *moved.values()))
     hidden = {"zeroline": True, "showgrid": False, "showticklabels": False, "zerolinecolor": COLOURS["grey"]}
     hidden |= {"range": [-reach, reach], "fixedrange": True}
