@@ -28,7 +28,7 @@
 # *Is the map that fits best the map that works best?*
 #
 # **No: where it cannot predict, a fit shrinks, and after the ReLU too little is left for the back.**
-# Between the networks below the best fit loses half of the accuracy.
+# Between the networks below, with batch norm frozen, the best fit loses half of the accuracy.
 # *Restore the lost variance in {numref}`fig-stretch`: the fit gets worse, and the network gets better.*
 
 # %% tags=["hide-input"] figure="fig-stretch"
@@ -150,6 +150,8 @@ figure
 # :::
 
 # %% [markdown]
+# No image reaches the threshold after the best fit, so no answer is right; stretched, the fit explains less, and all
+# answers are right.
 # A regression predicts the mean of what remains unknown.
 # The errors at single positions average out in the back, but the lost size does not.
 #
@@ -182,7 +184,7 @@ figure
 # For $s = 1/r$ this is $2(1 - r)\operatorname{Var} b$: explained is $2r - 1 = r^2 - (1-r)^2$.
 # A normal variable with mean $\mu$ and deviation $\tau$ has a ReLU of mean $\mu\Phi(\mu/\tau) + \tau\phi(\mu/\tau)$, by
 # the normal distribution function $\Phi$ and density $\phi$; its derivative in $\tau$ is $\phi(\mu/\tau) > 0$.
-# So it falls as $m$ shrinks, and equal means and deviations give it back.
+# So the mean of the ReLU falls as $m$ shrinks, and a stretch to the deviation of $b$ restores it.
 # ::::
 #
 # Trained networks show it.
@@ -308,6 +310,7 @@ assert relative_error(restored, of_library.weight.T) < 1e-3
 print(f"variance restored {stitch_at(place, of_library).evaluate(test):.1%}")
 
 # %% [markdown]
+# Between the networks of this page the stretch brings back most of what training does.
 # {numref}`fig-restored` has networks that the paper's authors published.
 # *Tiny-10* has eight convolutions, each with batch norm and ReLU; it is cut between the two.
 
@@ -352,9 +355,8 @@ dots(
 # **Near the end of a ResNet-20 most of what is lost is size.**
 # After its last block but one the best fit keeps {fact}`03b_matching.direct_9_low:.0f` to
 # {fact}`03b_matching.direct_9_high:.0f` % in four pairs; it explains a quarter of the variance.
-# Multiplied by one number, about 2, it explains hardly any of it, and keeps {fact}`03b_matching.sized_9:.0f` %, as
-# much as an
-# orthogonal map, which shrinks nothing.
+# Multiplied by one number, about 2, it explains hardly any of it, and keeps {fact}`03b_matching.sized_9:.0f` %,
+# as much as an orthogonal map, which shrinks nothing.
 # The orthogonal map is the better stitch there because of its size, not of its direction.
 #
 # The size of an error does not say what it costs.
@@ -421,7 +423,7 @@ dots(
 # :::
 
 # %% [markdown]
-# What the back still has to do explains both.
+# We read both from what the back still has to do.
 # An early back needs the *image*: random filters keep nearly all of it, and noise has none of it.
 # A late back needs the *class*: it has ten clouds to tell apart, one a class, and a linear map sends each to where the
 # back expects this class.
@@ -568,7 +570,7 @@ single_curves(
 #   - sparse, by the task: `kind="sparse", alpha=0.02, recipe=r`
 #   - A lasso shrinks what it keeps: fit the kept entries again.
 # * - Are two stitches one solution?
-#   - several random starts, and lines between them
+#   - several random starts, and lines between them: `start="random", seed=k, recipe=r`
 #   - Short training ends low from random starts ({ref}`rec-starts`).
 # :::
 #
@@ -608,8 +610,7 @@ for how in ({}, {"recipe": STITCH_RECIPES["digits"]}):
 # that a stitch be compatible forward and backward.
 # {cite:t}`jordan2023` restore the variance of channels where two networks are averaged;
 # here the same step repairs a fit.
-# {cite:t}`horoi2024` align networks for averaging by canonical correlations, whose directions have unit variance by
-# definition.
+# {cite:t}`horoi2024` align networks for averaging by canonical correlations instead of permutations.
 # The square-root lasso is due to {cite:t}`belloni2011`.
 #
 # ## Exercises
@@ -623,7 +624,7 @@ for how in ({}, {"recipe": STITCH_RECIPES["digits"]}):
 #
 # ::::{solution} ex-explained
 # :class: dropdown
-# It keeps all lengths, so the total variance of $AQ$ is that of $A$, which {eq}`eq-shrinks` takes from no channel.
+# An orthogonal map $Q$ keeps all lengths, so the total variance of $AQ$ is that of $A$.
 # If two layers have about the same total variance and little of it can be predicted, as near the end of ResNet-20,
 # least squares writes much too small values, and the orthogonal map values of the right size.
 # ::::
