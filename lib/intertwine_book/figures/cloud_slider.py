@@ -112,8 +112,8 @@ def cloud_slider(
                 x=[max(value, 0) for value in values[first]],
                 y=names,
                 text=written(first),
-                textposition="inside",
-                insidetextanchor="start",
+                textposition="auto",
+                insidetextanchor="end",
                 marker={"color": COLOURS["sky"]},
                 **bars,
             ),
@@ -131,7 +131,10 @@ def cloud_slider(
     steps = []
     for k, Z in moved.items():
         x, y = coordinates(Z)
-        update = {"x": [x, [max(value, 0) for value in values[k]], nulls[k]], "y": [y, names, names]}
+        update: dict[str, Any] = {
+            "x": [x, [max(value, 0) for value in values[k]], nulls[k]],
+            "y": [y, names, names],
+        }
         steps.append(
             {
                 "method": "restyle",
@@ -145,7 +148,7 @@ def cloud_slider(
     figure.update_layout(
         template="none",
         height=235,
-        margin={"l": 5, "r": 15, "t": 0, "b": 40},
+        margin={"l": 5, "r": 15, "t": 0, "b": 46},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         font={"color": COLOURS["grey"], "size": 13},
@@ -157,6 +160,7 @@ def cloud_slider(
             "anchor": "y2",
             "tickvals": [0, 0.5, 1],
             "fixedrange": True,
+            "showgrid": False,
             "title": {"text": "similarity", "standoff": 8},
         },
         yaxis2={"anchor": "x2", "autorange": "reversed", "fixedrange": True},
