@@ -1,7 +1,6 @@
 """Numbers that sentences and captions of a page use, by name."""
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
 import pandas as pd
@@ -42,16 +41,6 @@ def span(**values: pd.Series) -> dict[str, float]:
     return {f"{name}-{end}": float(value) for name, end, value in ends}
 
 
-def apart(*groups: pd.Series) -> float:
-    """The least by which a value of one group exceeds all of the next group; below 0 where two overlap.
-
-    Example:
-        >>> apart(pd.Series([9.0, 7.0]), pd.Series([6.0, 4.0]), pd.Series([3.5]))
-        0.5
-    """
-    return min(float(one.min() - other.max()) for one, other in pairwise(groups))
-
-
 def number(value: float, digits: int = 2) -> str:
     """A number with so many digits behind the point and a true minus sign.
 
@@ -85,5 +74,3 @@ def listed(values: pd.Series, digits: int = 2) -> str:
 
 
 _ENDS = (("low", "min"), ("high", "max"))
-WIDTH_ENDINGS = {"width 16": "_width_16", "width 32": "_width_32", "width 64": ""}
-"""Width of networks → end of the names of their tables."""
