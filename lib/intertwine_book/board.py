@@ -36,7 +36,7 @@ def board_of(judged: Sequence[tuple[Claim, Verdict]]) -> HTML:
 
 
 _SIGNS = {"varphi": "φ", "sigma": "σ", "Sigma": "Σ", "alpha": "α", "circ": "∘", "mapsto": "↦", "in": "∈"}
-_SIGNS |= {"ge": "≥", "le": "≤", "ne": "≠", "pm": "±", "times": "×", "mathrm": ""}
+_SIGNS |= {"lVert": "‖", "rVert": "‖", "ge": "≥", "le": "≤", "ne": "≠", "pm": "±", "times": "×", "mathrm": ""}
 
 
 def _unformatted(text: str) -> str:
