@@ -39,13 +39,13 @@ import torch.nn.functional as F
 from intertwine import devices, dissection
 from intertwine_book import zoo
 from intertwine_book.experiments import interpretability as experiment
-from intertwine_book.experiments.rotation_cost import added
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.dissection import counting, dissection_steps, gallery
 from intertwine_book.figures.forest import forest
 from intertwine_book.figures.style import use_style
 from intertwine_book.live.basis import turning_basis
 from intertwine_book.record import on_record
+from intertwine_book.results.slopes import added
 from intertwine_book.tidy import of
 
 use_style()

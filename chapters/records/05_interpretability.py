@@ -60,13 +60,13 @@ from intertwine_book.claim import Told
 from intertwine_book.data import Segmented
 from intertwine_book.experiments import interpretability as experiment
 from intertwine_book.experiments.interpretability import FIGURE_3_NETWORKS
-from intertwine_book.experiments.rotation_cost import added, slopes
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.forest import forest
 from intertwine_book.figures.readable import readable
 from intertwine_book.record import Record
 from intertwine_book.results import interval
+from intertwine_book.results.slopes import added, slopes
 from intertwine_book.tidy import of
 
 style.use_style()
