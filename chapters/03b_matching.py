@@ -141,10 +141,10 @@ figure
 # :::{figure} #fig-cloud
 # ---
 # alt: >-
-#   Three clouds of points. Model 2's reaches well beyond 0 on both axes, that of least squares hardly does,
+#   Three clouds of points. Model 2's reaches beyond 2 on both axes, that of least squares hardly beyond 1,
 #   and the stretched one does again.
 # ---
-# The fit shrinks the cloud towards its mean, which is negative, so that little is left above 0.
+# The fit shrinks the cloud towards its mean, which is negative: less is left above 0, and closer to it.
 # Stretched, as much passes the ReLU as before.
 # A point is a position of an image; the grey bands are what the ReLU sets to 0, in one channel or both.
 # :::

@@ -881,7 +881,6 @@ dots(
 # :::
 
 # %% tags=["hide-input"] figure="fig-rec-restored"
-tiny_frozen = of(frozen, networks=TINY, **SOME)
 ways = ["task loss", "least squares", "variance restored"]
 after = of(stitches, networks=TINY, cut=AFTER)
 new = of(stitches, networks=TINY, batch_norm=NEW)
@@ -1659,7 +1658,6 @@ def line_between(joined, made, f, g):
 
 COUNTS_OF = {"train_images": FEW_TRAIN, **SOME}
 STARTS = [{"start": start, "stitch_epochs": EPOCHS} for start in ("random", "least squares")]
-places = {name: [value] for name, value in COUNTS_OF.items()}
 plan = [
     {"networks": TINY, "pair": pair, "layer": k, **COUNTS_OF, **how}
     for pair in PAIRS
