@@ -28,7 +28,7 @@
 #
 # **A score means something only beside a null**: two *untrained* networks have a linear CKA of
 # {fact}`04_dissimilarity.linear_fresh_10:.2f`, after the third ReLU of Myrtle CNNs of width 64; training adds at most
-# {fact}`04_dissimilarity.linear_gain:.2f` after any.
+# {fact}`04_dissimilarity.linear_gain:.2f` on average after any.
 # And a score ignores some changes: turn or permute the orange cloud, and see which measures notice
 # ({numref}`fig-clouds`).
 
@@ -585,13 +585,13 @@ dots(
 #   and trained ones {fact}`04_dissimilarity.linear_10:.3f`.
 #   In narrower networks training adds more.
 # - *Procrustes*: more than half of each score is null.
-#   Minus its null, it is the same for trained and untrained pairs, to {fact}`04_dissimilarity.procrustes_most:.2f`.
+#   Minus its null, trained and untrained pairs differ by {fact}`04_dissimilarity.procrustes_most:.2f` at most.
 # - *$G_{\mathrm{ReLU}}$-CKA*: training lowers it from the second ReLU on, or raises it: the sign depends on the batch
 #   norm of the untrained networks, so we draw no conclusion ({ref}`both baselines <rec-nulls>`).
 #
 # A null depends on the width, on the number of images ({ref}`ex-null-width`), and on how often units are active.
 # So it can imitate a finding.
-# Procrustes falls inside the blocks of a ResNet, by {fact}`04_dissimilarity.block_gap:.3f`, as the paper shows.
+# $G_{\mathrm{ReLU}}$-Procrustes falls inside the blocks of a ResNet, by {fact}`04_dissimilarity.block_gap:.3f`, as the paper shows.
 # Its null falls almost as much: above it {fact}`04_dissimilarity.block_gap_above:.3f` is left
 # ({ref}`figure 9 <rec-figure-9>`).
 # $G_{\mathrm{ReLU}}$-CKA, whose null is 0, falls there as well, and two thirds of that come with training

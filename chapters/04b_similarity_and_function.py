@@ -374,15 +374,17 @@ scatter(
 #   Green dots, trained fronts, lie at the top at every CKA from 0.7 to 1; grey dots, untrained fronts of Tiny-10, fall
 #   with CKA; pink dots, class noise on digits, lie at the top at a CKA of 0.6 to 0.7.
 # ---
-# On Tiny-10 CKA tells trained fronts from untrained ones, and does not order the trained ones.
+# On Tiny-10 CKA tells trained fronts from untrained ones, and does not order the layers of trained ones.
 # Each dot is one layer of one pair of networks, five pairs each; accuracy is a share of the second network's.
 # Stitches are trained by the task, before the ReLU (left) and after it (right).
 # :::
 
 # %% [markdown]
 # - *A trained front beats an untrained one in both*, at each layer of each pair of Tiny-10.
-# - *Among trained fronts a lower CKA is no worse.*
-#   CKA falls with depth, and the best stitch keeps nearly everything throughout; on digits it even improves.
+# - *From layer to layer of trained fronts a lower CKA is no worse.* Between pairs at one layer it may be: five pairs do
+#   not decide it.
+#   CKA is lowest at the last layers, and the best stitch keeps nine tenths and more throughout; on digits it even
+#   improves.
 # - *A front that is nothing like the second network may be the best of all.*
 #   Class noise has a lower CKA than a trained front at the same layer, and at the last two layers its stitch makes
 #   hardly an error.

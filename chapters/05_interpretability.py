@@ -26,7 +26,7 @@
 # *Do concepts lie along these axes more than along others?*
 #
 # **By the usual measure, yes. But units of a random basis also select fewer pixels; when all select equally
-# many, we see no loss on average in networks trained on ImageNet.**
+# many, the mean overlap hardly changes in networks trained on ImageNet.**
 # *Turn the basis of two units ({numref}`fig-turn`): which of them keeps a concept?*
 
 # %% tags=["hide-input"]
@@ -280,16 +280,16 @@ forest(lite, "levels", "change", **words)
 #   Three panels, after the first ReLU6, after the second ReLU6 and at the linear output; in each, two rows for usual
 #   levels and equal areas, with three dots for networks and their mean about a vertical line at zero.
 # ---
-# With usual levels a random basis has less IoU after both ReLU6; with equal areas no network shows a fall there on
-# average over its blocks.
+# With usual levels a random basis has less IoU after both ReLU6; with equal areas the mean over the blocks of a network
+# does not fall there.
 # Grey: EfficientNet-Lite 0, 1 and 2, three sizes of one family; blue: their mean.
 # Street scenes with eleven concepts, $q = 0.005$; recorded.
 # :::
 
 # %% [markdown]
 # Two cautions.
-# The mean hides depth: with equal areas the IoU falls a little in three stages of the networks and rises in the two
-# deepest.
+# The mean hides depth: after the first ReLU6, with equal areas, the IoU falls in three stages of each network and rises
+# in the two deepest, so that the mean of the stages' percents lies within a point or two of 0 on either side.
 # And after the second ReLU6 the rise need not mean more concepts, since many units of the own basis select no pixel.
 # {ref}`The record <rec-area>` has both, untrained networks, and what would change it.
 #

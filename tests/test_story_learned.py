@@ -106,7 +106,7 @@ def test_the_map_on_the_home_page_has_every_chapter_behind_those_that_it_needs()
     assert [f"{name:0>2}" if name.isdigit() else f"0{name}" for name in found] == [
         name.split("_")[0] for name in BOOK.chapters
     ]
-    assert found["4b"] == ("Similarity and function", ["4", "3"])
+    assert found["4b"] == ("Similarity and function", ["4", "3", "3b"])
     assert all(
         list(found).index(other) < list(found).index(name) for name in found for other in found[name][1]
     )

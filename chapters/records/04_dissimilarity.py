@@ -1878,7 +1878,7 @@ for id, statement in SUMMARY.items():
     row = {"statement": statement, "printed": made.printed, "ours": numbers}
     rows.append(row | {"scale": setting, "verdict": found.said})
 adds = {
-    "statement": "What training adds to linear CKA at width 64, by layer, at most:",
+    "statement": "What training adds to linear CKA at width 64, on average over pairs, by layer, at most:",
     "printed": "not measured",
     "ours": f"{told.facts['linear_gain']:.2f}; untrained pairs have {told.facts['linear_fresh_low']:.3f} or more",
     "scale": f"{told.facts['pairs']} pairs",

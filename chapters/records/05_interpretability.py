@@ -500,8 +500,8 @@ single_curves(trained, "stage", "change_mean_iou", "levels", "network", panels="
 #   output, with thin curves for networks and thick ones for means, with usual levels and with equal areas.
 # ---
 # After the first ReLU6 the IoU falls at every stage of every network with the usual levels; with equal areas it falls
-# by {fact}`05_interpretability.fall_least` to {fact}`05_interpretability.fall_most` % in three stages and rises
-# in the two deepest.
+# by {fact}`05_interpretability.fall_least` to {fact}`05_interpretability.fall_most` % in three stages, on average over
+# three networks, and rises in the two deepest.
 # Trained networks; thin: networks; thick: means.
 # :::
 
