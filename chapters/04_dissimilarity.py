@@ -591,8 +591,8 @@ dots(
 #
 # A null depends on the width, on the number of images ({ref}`ex-null-width`), and on how often units are active.
 # So it can imitate a finding.
-# $G_{\mathrm{ReLU}}$-Procrustes falls inside the blocks of a ResNet, by {fact}`04_dissimilarity.block_gap:.3f`, as the paper shows.
-# Its null falls almost as much: above it {fact}`04_dissimilarity.block_gap_above:.3f` is left
+# $G_{\mathrm{ReLU}}$-Procrustes falls inside the blocks of a ResNet, by {fact}`04_dissimilarity.block_gap:.3f`, as
+# the paper shows. Its null falls almost as much: above it {fact}`04_dissimilarity.block_gap_above:.3f` is left
 # ({ref}`figure 9 <rec-figure-9>`).
 # $G_{\mathrm{ReLU}}$-CKA, whose null is 0, falls there as well, and two thirds of that come with training
 # ({ref}`figure 2 <rec-figure-2>`).

@@ -332,8 +332,8 @@ print(f"CKA {lowered:.2f}, accuracy {mine.evaluate(test):.1%}")
 # With CKA below 0.75 five Tiny-10 networks lose {fact}`04b_similarity_and_function.beyond_low:.0f` to
 # {fact}`04b_similarity_and_function.beyond_high:.0f` points more than their controls
 # ({ref}`rec-experiment-4`).
-# The paper reports an essentially unchanged accuracy in a network of three times the width, which may have more directions
-# that the back does not read.
+# The paper reports an essentially unchanged accuracy in a network of three times the width, which may have more
+# directions that the back does not read.
 #
 # CKA may also miss a gain: trained for the task before a ReLU, stitches of Tiny-10 become better, and their CKA ends
 # slightly *lower* than it began, in each of five pairs ({ref}`rec-experiment-3`).
@@ -544,11 +544,11 @@ for weight in (20.0, 0.0):
 #
 # {cite:t}`kornblith2019` introduced the test whether a measure finds the same layer, which CCA failed there, too.
 # {cite:t}`davari2023` moved a few points so that CKA fell far and the function stayed.
-# {cite:t}`cloos2024` maximised similarity by gradient, and found that a high score, above all of CKA, does not guarantee
-# that the task can be read.
+# {cite:t}`cloos2024` maximised similarity by gradient, and found that a high score, above all of CKA, does not
+# guarantee that the task can be read.
 # {cite:t}`bansal2021` argue that stitching shows what CKA cannot.
-# {cite:t}`hernandez2023` and {cite:t}`smith2025` doubt the converse: layers that lie far apart, and clustered noise, can
-# be stitched well.
+# {cite:t}`hernandez2023` and {cite:t}`smith2025` doubt the converse: layers that lie far apart, and clustered noise,
+# can be stitched well.
 # {cite:t}`klabunde2025` keep measures of representations apart from measures of function, as this page does.
 #
 # ## Exercises
