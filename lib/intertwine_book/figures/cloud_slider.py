@@ -131,17 +131,10 @@ def cloud_slider(
     steps = []
     for k, Z in moved.items():
         x, y = coordinates(Z)
-        update: dict[str, Any] = {
-            "x": [x, [max(value, 0) for value in values[k]], nulls[k]],
-            "y": [y, names, names],
-        }
-        steps.append(
-            {
-                "method": "restyle",
-                "label": k,
-                "args": [{**update, "text": [None, written(k), None]}, [1, 2, 3]],
-            }
-        )
+        lengths = [max(value, 0) for value in values[k]]
+        update: dict[str, Any] = {"x": [x, lengths, nulls[k]], "y": [y, names, names]}
+        update["text"] = [None, written(k), None]
+        steps.append({"method": "restyle", "label": k, "args": [update, [1, 2, 3]]})
     reach = 1.08 * max(float(Z.abs().max()) for Z in (cloud, *moved.values()))
     hidden = {"zeroline": True, "showgrid": False, "showticklabels": False, "zerolinecolor": COLOURS["grey"]}
     hidden |= {"range": [-reach, reach], "fixedrange": True}
