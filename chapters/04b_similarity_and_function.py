@@ -54,7 +54,7 @@ places = {
     "least squares": (0.9, 74, "red"),
     "trained for the task": (0.87, 94, "green"),
     "trained to lower CKA": (0.65, 74, "grey"),
-    "orthogonal matrices": (1.09, 8, "orange"),
+    "orthogonal matrices": (1.115, 8, "orange"),
 }
 scatter(
     pd.concat(tables),
@@ -66,7 +66,7 @@ scatter(
     xlabel="CKA with the second network's activations",
     ylabel="accuracy of the stitch, %",
     ylim=(0, 100),
-    xlim=(0.44, 1.18),
+    xlim=(0.44, 1.22),
     xticks=[0.5, 0.6, 0.7, 0.8, 0.9, 1.0],
 )
 
@@ -140,8 +140,8 @@ two_ways_diagram(at_cut, behind, name="$M$")
 # :::{figure} #fig-index-diagram
 # ---
 # alt: >-
-#   Two rows of boxes, the layers of two networks, joined by a map; a mark after the cut reads index: compare M X
-#   with Y;
+#   Two rows of boxes, the layers of two networks, joined by a map; a mark after the cut reads index: compare M
+#   X with Y;
 #   a mark after the last layer reads function: compare answers.
 # ---
 # An index compares activations after the cut; the function shows in the answers.
@@ -149,10 +149,10 @@ two_ways_diagram(at_cut, behind, name="$M$")
 # :::
 
 # %% [markdown]
-# Let $X$ and $Y$ be the activations of two layers ({numref}`fig-index-diagram`), one column for every image, with the
-# mean over the images subtracted (in code an image is a row).
+# Let $X$ and $Y$ be the activations of two layers, one column for every image, with the mean over the images
+# subtracted (in code an image is a row).
 # The table $K = X^\top X$ says how alike any two images are for the first network, and $L = Y^\top Y$ for the second.
-# *CKA is the cosine of the two tables*, with Frobenius norms:
+# *CKA is the cosine of the two tables* at the cut of {numref}`fig-index-diagram`, with Frobenius norms:
 #
 # $$
 # \begin{aligned}
@@ -332,8 +332,8 @@ print(f"CKA {lowered:.2f}, accuracy {mine.evaluate(test):.1%}")
 # With CKA below 0.75 five Tiny-10 networks lose {fact}`04b_similarity_and_function.beyond_low:.0f` to
 # {fact}`04b_similarity_and_function.beyond_high:.0f` points more than their controls
 # ({ref}`rec-experiment-4`).
-# The paper reports an essentially unchanged accuracy in a network of three times the width, which may have more
-# directions that the back does not read.
+# The paper reports an essentially unchanged accuracy in a network of three times the width, which may have
+# more directions that the back does not read.
 #
 # CKA may also miss a gain: trained for the task before a ReLU, stitches of Tiny-10 become better, and their CKA ends
 # slightly *lower* than it began, in each of five pairs ({ref}`rec-experiment-3`).
@@ -547,8 +547,8 @@ for weight in (20.0, 0.0):
 # {cite:t}`cloos2024` maximised similarity by gradient, and found that a high score, above all of CKA, does not
 # guarantee that the task can be read.
 # {cite:t}`bansal2021` argue that stitching shows what CKA cannot.
-# {cite:t}`hernandez2023` and {cite:t}`smith2025` doubt the converse: layers that lie far apart, and clustered noise,
-# can be stitched well.
+# {cite:t}`hernandez2023` and {cite:t}`smith2025` doubt the converse: layers that lie far apart, and clustered
+# noise, can be stitched well.
 # {cite:t}`klabunde2025` keep measures of representations apart from measures of function, as this page does.
 #
 # ## Exercises
@@ -562,8 +562,8 @@ for weight in (20.0, 0.0):
 #
 # ::::{solution} ex-inflated-limit
 # :class: dropdown
-# Let $X$ have $d$ uncorrelated rows of variance 1 over $N$ images, and let $Y = \operatorname{diag}(s, 1, \dots,
-# 1)\,X$.
+# Let $X$ have $d$ uncorrelated rows of variance 1 over $N$ images, and let
+# $Y = \operatorname{diag}(s, 1, \dots, 1)\,X$.
 # Then $YX^\top/N = \operatorname{diag}(s, 1, \dots, 1)$
 # and $YY^\top/N = \operatorname{diag}(s^2, 1, \dots, 1)$, so $\lVert YX^\top\rVert^2 = N^2(s^2 + d - 1)$,
 # $\lVert XX^\top\rVert = N\sqrt d$ and $\lVert YY^\top\rVert = N\sqrt{s^4 + d - 1}$.
@@ -572,9 +572,8 @@ for weight in (20.0, 0.0):
 #
 # :::{exercise}
 # :label: ex-r2-blind
-# The paper follows $R^2_{LR}(X, Y)$, the share of $Y$ that the *best* linear map of $X$ explains, along the training
-# of a
-# stitch $M$.
+# The paper follows $R^2_{LR}(X, Y)$, the share of $Y$ that the *best* linear map of $X$ explains, along the
+# training of a stitch $M$.
 # Show that $R^2_{LR}(MX, Y) = R^2_{LR}(X, Y)$ for invertible $M$, and find $X$, $Y$, $M$ with
 # $R^2_{LR}(Y, MX) \ne R^2_{LR}(Y, X)$.
 # Which of the two can fall?
