@@ -446,7 +446,7 @@ readable(declared.reset_index(drop=True), HEADINGS, title="What eight measures i
 # The paper explains its lower values of $G_{\mathrm{ReLU}}$-Procrustes by the smaller group.
 # That does not follow: scalings are not orthogonal, so neither group contains the other, and one measure divides each
 # column by its norm, the other all of $X$ by one.
-# $X = I_2$ and $Y = \mathrm{diag}(1, 10)$ score 1 under $G_{\mathrm{ReLU}}$ and
+# Uncentred, as printed, $X = I_2$ and $Y = \mathrm{diag}(1, 10)$ score 1 under $G_{\mathrm{ReLU}}$ and
 # {fact}`04_dissimilarity.order_by_hand:.2f` under orthogonal matrices.
 #
 # (sec-lemma-5-5)=
@@ -585,7 +585,8 @@ dots(
 #   and trained ones {fact}`04_dissimilarity.linear_10:.3f`.
 #   In narrower networks training adds more.
 # - *Procrustes*: more than half of each score is null.
-#   Minus its null, trained and untrained pairs differ by {fact}`04_dissimilarity.procrustes_most:.2f` at most.
+#   Minus its null, of which each kind of pair has its own, trained and untrained pairs differ by
+#   {fact}`04_dissimilarity.procrustes_most:.2f` at most.
 # - *$G_{\mathrm{ReLU}}$-CKA*: training lowers it from the second ReLU on, or raises it: the sign depends on the batch
 #   norm of the untrained networks, so we draw no conclusion ({ref}`both baselines <rec-nulls>`).
 #

@@ -161,6 +161,7 @@ two_ways_diagram(at_cut, behind, name="$M$")
 # \end{aligned}
 # $$ (eq-biased-cka)
 #
+# As in the paper the diagonals stay ({doc}`04_dissimilarity` leaves them out), so that few images raise it.
 # A column of $X$ has all channels and positions of an image; a stitch $M$ acts on the channels, at every position
 # alike.
 
@@ -374,7 +375,8 @@ scatter(
 #   Green dots, trained fronts, lie at the top at every CKA from 0.7 to 1; grey dots, untrained fronts of Tiny-10, fall
 #   with CKA; pink dots, class noise on digits, lie at the top at a CKA of 0.6 to 0.7.
 # ---
-# On Tiny-10 CKA tells trained fronts from untrained ones, and does not order the layers of trained ones.
+# On Tiny-10, at the same layer, CKA tells trained fronts from untrained ones; it does not order the layers of trained
+# ones.
 # Each dot is one layer of one pair of networks, five pairs each; accuracy is a share of the second network's.
 # Stitches are trained by the task, before the ReLU (left) and after it (right).
 # :::
@@ -482,8 +484,8 @@ heatmap(
 #   - use
 #   - beware
 # * - Do two layers have one geometry?
-#   - CKA beside its null: `null("cka", X, Y, generator=r)`
-#   - Two untrained networks may have a high CKA, too.
+#   - CKA beside untrained networks: `null("cka", X, Y, kind=untrained, generator=r)`
+#   - Two untrained networks may have a high CKA, too ({doc}`04_dissimilarity`).
 # * - Can one network use what the other computes?
 #   - a stitch, trained: `stitch(f, g, at=l, recipe=r)`
 #   - A lower CKA does not say that it cannot, nor a CKA of 1 that it does.

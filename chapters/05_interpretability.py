@@ -26,7 +26,8 @@
 # *Do concepts lie along these axes more than along others?*
 #
 # **By the usual measure, yes. But units of a random basis also select fewer pixels; when all select equally
-# many, the mean overlap hardly changes in networks trained on ImageNet.**
+# many, the mean overlap hardly changes in networks trained on ImageNet.** In small networks with ReLU or GELU it still
+# falls, more after training than before.
 # *Turn the basis of two units ({numref}`fig-turn`): which of them keeps a concept?*
 
 # %% tags=["hide-input"]
@@ -328,8 +329,8 @@ counting(street, quantile=0.005, threshold=0.04)
 #   logarithmic axis, which reaches 100 percent at 12.5 percent; dots with the names of street concepts lie on it,
 #   three beyond it.
 # ---
-# Sky, buildings and roads can never count (red), however well a unit selects them.
-# A unit that selects exactly 0.5 % of the pixels has an IoU above 4 % once enough of them lie in a concept (green).
+# For a unit that selects exactly 0.5 % of the pixels sky, buildings and roads can never count (red), however well it
+# selects them; with other concepts its IoU is above 4 % once enough of these pixels lie in the concept (green).
 # Dots: eleven concepts of street scenes, by the area of their masks.
 # :::
 

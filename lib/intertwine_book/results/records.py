@@ -63,8 +63,8 @@ def on_record(chapter: str, name: str) -> pd.DataFrame:
     """The largest recorded run of a table, which the text of a chapter tells of.
 
     Example:
-        >>> sorted(on_record("03b_matching", "experiment_1")["layer1"].unique().tolist())[:2]
-        ['bn1', 'bn2']
+        >>> "epsilon" in on_record("06_genni", "crossing")
+        True
     """
     if found := recorded(chapter, name):
         return [*found.values()][-1][0]
