@@ -557,7 +557,7 @@ single_curves(
 #   - fit
 #   - beware
 # * - the outputs of model 2, and time to train
-#   - task loss, from the best fit: `stitch(f, g, at=l, train=x, recipe=r)`
+#   - task loss, from the best fit: `stitch(f, g, at=l, train=x, recipe=r)`, where `r` has `targets="soft"`
 #   - It accepts fronts that learned nothing: stitch an untrained front as well ({numref}`fig-fronts`).
 # * - no training
 #   - least squares: `stitch(f, g, at=l, train=x)`

@@ -474,7 +474,8 @@ heatmap(
 # ## What may I conclude from a similarity score?
 #
 # With `from intertwine.similarity import compare, null` and `from intertwine.stitching import stitch, stitch_at`;
-# `cut` is a `Junction` of `intertwine.stitching`.
+# `f` and `g` are networks, `l` is a layer, `x` a data set, `gen` a `torch.Generator`, `r` a `StitchRecipe`,
+# and `cut` a `Junction`, both of `intertwine.stitching`.
 #
 # :::{list-table}
 # :header-rows: 1
@@ -484,16 +485,16 @@ heatmap(
 #   - use
 #   - beware
 # * - Do two layers have one geometry?
-#   - CKA beside untrained networks: `null("cka", X, Y, kind=untrained, generator=r)`
+#   - CKA beside untrained networks: `null("cka", X, Y, kind=untrained, generator=gen)`
 #   - Two untrained networks may have a high CKA, too ({doc}`04_dissimilarity`).
 # * - Can one network use what the other computes?
-#   - a stitch, trained: `stitch(f, g, at=l, recipe=r)`
+#   - a stitch, trained: `stitch(f, g, at=l, train=x, recipe=r)`
 #   - A lower CKA does not say that it cannot, nor a CKA of 1 that it does.
 # * - Did they learn the same?
-#   - both, beside an untrained front: `compare(fresh, g, layers, x)`
+#   - both, beside an untrained front: `compare(fresh, g, layers, x.images)`
 #   - Class noise stitches perfectly late in a network.
 # * - Which layer corresponds to which?
-#   - CKA of all layers: `compare(f, g, layers, x)`
+#   - CKA of all layers: `compare(f, g, layers, x.images)`
 #   - CCA of layers of unequal widths misleads.
 # * - Has a layer lost what the task needs?
 #   - a probe, or a stitch to itself: `stitch_at(cut, M)`
