@@ -547,7 +547,7 @@ single_curves(
 #
 # ## Which map do I fit between two layers?
 #
-# With `from intertwine.stitching import stitch`, networks `f` and `g`, a layer `l`, data `x` and a `Recipe` `r`:
+# With `from intertwine.stitching import stitch`, networks `f` and `g`, a layer `l`, data `x` and a `StitchRecipe` `r`:
 #
 # :::{list-table}
 # :header-rows: 1
