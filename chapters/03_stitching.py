@@ -606,8 +606,8 @@ readable(
 #
 # ## Which map for which question?
 #
-# With `from intertwine.stitching import stitch`, `from intertwine.weightspace import match`, and a `StitchRecipe` `r` of
-# `intertwine.stitching`:
+# With `from intertwine.stitching import stitch`, `from intertwine.weightspace import match`, and a `StitchRecipe` `r`
+# of `intertwine.stitching`:
 #
 # :::{list-table}
 # :header-rows: 1

@@ -24,7 +24,7 @@
 #
 # ## The question
 #
-# Cut two trained networks before a ReLU, and fit a linear map from the one layer to the other by least squares.
+# Cut two trained networks before a ReLU, and fit a linear map from one layer to the other by least squares.
 # *Is the map that fits best the map that works best?*
 #
 # **No: where it cannot predict, a fit shrinks, and with batch norm frozen about half of what it loses is this size.**
@@ -188,8 +188,8 @@ figure
 # ::::
 #
 # Trained networks show it.
-# After the best fit the ReLU lets through {fact}`03b_matching.passed_3:.0f` and
-# {fact}`03b_matching.passed_6:.0f` % of the variance that it passes in model 2, at two layers of networks for CIFAR-10;
+# After the best fit, what passes the ReLU has {fact}`03b_matching.passed_3:.0f` and
+# {fact}`03b_matching.passed_6:.0f` % of model 2's variance there, at two layers of networks for CIFAR-10;
 # after the stretch it passes all of it, to a few percent ({ref}`rec-shrinks`).
 #
 # ## Two ways to find a map
@@ -208,7 +208,7 @@ two_ways_diagram()
 # ---
 # Direct matching compares activations at the cut, task-loss matching compares outputs.
 # Both networks are frozen; only S is fitted.
-# Faint layers are not used; the first two of model 2 serve the direct comparison only.
+# Faint layers are not used; the first two layers of model 2 serve the direct comparison only.
 # :::
 
 # %% [markdown]
@@ -435,7 +435,7 @@ dots(
 # At the first layer of Tiny-10 an untrained front is less than a percent behind a trained one.
 # At the last an untrained front keeps {fact}`03b_matching.untrained_8_low:.0f` to
 # {fact}`03b_matching.untrained_8_high:.0f` % still; guessing would keep {fact}`03b_matching.chance:.0f` %.
-# Only between the two nulls does a stitch say something about what was learned.
+# A stitch says what was learned only at layers where both nulls fail.
 #
 # (sec-low-rank)=
 # ## How simple may the map be?
@@ -564,7 +564,7 @@ single_curves(
 #   - It shrinks before a ReLU: stretch each channel, or `batch_norm="reestimated"` ({numref}`fig-restored`).
 # * - a fit that keeps sizes and angles
 #   - an orthogonal map: `kind="orthogonal"`
-#   - In early layers it keeps less than a fit of that size.
+#   - In early layers it keeps less than least squares of the same size.
 # * - How many directions matter?
 #   - low rank, by the task, for long: `kind="low rank", rank=16, recipe=r`
 #   - The best fit of low rank may miss the direction that the task reads.

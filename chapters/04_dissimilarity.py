@@ -371,7 +371,7 @@ what_measures_see()
 #   buttons for what is compared and a slider for a rotation.
 # ---
 # Procrustes under the group of ReLU calls a layer equal to itself in another order and other units, the other two
-# measures do not; a rotation is seen by that one measure alone.
+# measures do not; and it alone sees a rotation.
 # Accuracy is that of the second network's back, which gets these features and has no weights that undo the change.
 # A small network for digits, after the second ReLU, on 200 images; an untrained network is a baseline.
 # :::
@@ -498,7 +498,7 @@ drawn.impossible_triangle(points, by_hand)
 # :::{admonition} Errata: Godfrey et al. 2022, Lemma 5.5 and Definition 5.3
 # :class: warning
 # The max kernel is not positive semi-definite.
-# And $\mu_{\text{CKA}}$ lies in $[-1, 1]$, not in $[0, 1]$, as unbiased CKA does with any kernel.
+# And $\mu_{\text{CKA}}$ lies in $[-1, 1]$, not in $[0, 1]$; this holds for unbiased CKA with any kernel.
 # :::
 #
 # **What survives.**
@@ -574,7 +574,7 @@ dots(
 #   it; linear CKA is above 0.9 for trained and untrained networks, and 0 for shuffled images.
 # ---
 # Untrained networks score nearly as much as trained ones, or more.
-# Procrustes of shuffled images has more than half of either.
+# Shuffled images already give Procrustes more than half of either score.
 # Width 64 on CIFAR-10; small dots: pairs; rings: table 2 and figure 5 of Godfrey and others.
 # Untrained batch norm has the statistics of training images.
 # :::
@@ -587,8 +587,8 @@ dots(
 # - *Procrustes*: more than half of each score is null.
 #   Minus its null, of which each kind of pair has its own, trained and untrained pairs differ by
 #   {fact}`04_dissimilarity.procrustes_most:.2f` at most.
-# - *$G_{\mathrm{ReLU}}$-CKA*: training lowers it from the second ReLU on, or raises it: the sign depends on the batch
-#   norm of the untrained networks, so we draw no conclusion ({ref}`both baselines <rec-nulls>`).
+# - *$G_{\mathrm{ReLU}}$-CKA*: whether training lowers or raises it depends on the batch norm of the untrained networks,
+#   so we draw no conclusion ({ref}`both baselines <rec-nulls>`).
 #
 # A null depends on the width, on the number of images ({ref}`ex-null-width`), and on how often units are active.
 # So it can imitate a finding.
@@ -624,7 +624,7 @@ dots(
 #   - `score("cka", kind=untrained)`
 # * - Are the same images *neighbours*?
 #   - mutual nearest neighbours
-#   - the same, and all distances but their order
+#   - the same, and everything but the order of distances
 #   - shuffled images: $k/(N-1)$
 #   - `score("mutual knn")`
 # * - Are the *units* the same, in any order and unit?
@@ -655,7 +655,7 @@ dots(
 # :::
 #
 # Of a score, `.observed` is the measure itself, `.calibrated` is 0 for the null's mean and 1 for equal features, and
-# `.p_value` is the chance that unrelated features come as near to 1.
+# `.p_value` is the share of draws of the null that come as near to 1, at least 1/(1 + repeats).
 # `untrained` is a function that gives features of two untrained networks, as in the next section.
 # Report the score, its null, the baseline, the width and the number of images.
 # A high score never says that two networks *work* alike: {doc}`04b_similarity_and_function`.

@@ -93,12 +93,12 @@ scatter(
 # - *Higher CKA, lower accuracy.*
 #   A map that was trained for CKA alone beats least squares in CKA, and is useless.
 #
-# A sceptic will object to the first.
-# CKA 1 after an orthogonal matrix is true *by construction*, the back is not told of the matrix, and nobody told it of
-# the permutations either.
+# A sceptic will object to the first point.
+# CKA 1 after an orthogonal matrix is true *by construction*, and the weights of the back were not changed to undo the
+# matrix, nor the permutations.
 # CKA never promised to notice.
-# {ref}`sec-best-stitch` asks the fair question: if nothing is inserted, does CKA of two layers predict how good the
-# *best* stitch between them is?
+# A section below asks {ref}`the fair question <sec-best-stitch>`: if nothing is inserted, does CKA of two layers
+# predict how good the *best* stitch between them is?
 #
 # ## What does an index compare?
 
@@ -279,9 +279,9 @@ value = cka(turned.stitch(first), first)
 print(f"CKA {value:.4f}, accuracy {turned.evaluate(test):.1%}")
 
 # %% [markdown]
-# {numref}`fig-turn-cka` has done so with a small network.
+# {numref}`fig-turn-cka` does this to a small network.
 # *How far back must you turn before it works?
-# And which map repairs it as it is?*
+# And which map repairs the full turn?*
 
 # %% tags=["hide-input"] figure="fig-turn-cka"
 ruined_by_a_rotation()
@@ -382,7 +382,7 @@ scatter(
 # :::
 
 # %% [markdown]
-# - *A trained front beats an untrained one in both*, at each layer of each pair of Tiny-10.
+# - *A trained front beats an untrained one in CKA and in accuracy*, at each layer of each pair of Tiny-10.
 # - *From layer to layer of trained fronts a lower CKA is no worse.* Between pairs at one layer it may be: five pairs do
 #   not decide it.
 #   CKA is lowest at the last layers, and the best stitch keeps nine tenths and more throughout; on digits it even
@@ -427,7 +427,8 @@ print(f"CCA between two networks: {cca(*pooled):.2f}")
 assert torch.isclose(cca(*pooled), similarity.cca(*pooled), atol=1e-3)
 
 # %% [markdown]
-# The weakest direction counts as much as the strongest, and a narrow layer may choose its partners in a wide one.
+# The weakest direction counts as much as the strongest, and a narrow layer finds good partners among the many
+# directions of a wide one.
 # In {numref}`fig-specificity` CCA finds layer 3 most similar to layer 2, which is half as wide.
 # Cut every layer to its 16 leading components, and CCA finds the same layer, too.
 # This changes the width and drops the weak directions, and we do not know which one helps.
@@ -584,7 +585,7 @@ for weight in (20.0, 0.0):
 #
 # ::::{solution} ex-r2-blind
 # :class: dropdown
-# $\{ZMX : Z\} = \{ZX : Z\}$, so both minima are over the same predictions.
+# $R^2$ compares the best prediction $ZX$ with $Y$, and $\{ZMX : Z\} = \{ZX : Z\}$.
 # For the other order take rows of $X$ of which $Y$ predicts the first and not the second:
 # a stretch of the second lowers the explained share.
 # Only the second can fall; the paper's code has this order ({ref}`rec-experiment-3`).

@@ -15,8 +15,8 @@
 #
 # :::{admonition} Before you start
 # :class: tip
-# **You need** {doc}`01_intertwiner_groups`. **You will learn** what a unit selects, to rotate the basis of a
-# layer, and what such a comparison proves. **The evidence**: {doc}`records/05_interpretability`.
+# **You need** {doc}`01_intertwiner_groups`. **You will learn** how to see what a unit selects, how to
+# rotate the basis of a layer, and what such a comparison proves. **The evidence**: {doc}`records/05_interpretability`.
 # **This run.** {{ this_run }}.
 # :::
 #
@@ -343,7 +343,7 @@ counting(street, quantile=0.005, threshold=0.04)
 # (sec-group)=
 # ## Does training make the axes special?
 #
-# Compare a network with itself before training, along the way to a random basis.
+# Rotate the basis step by step towards a random one, in a trained network and in the same network before training.
 #
 # :::{prf:proposition} The geodesic
 # :label: prop-geodesic
@@ -391,9 +391,9 @@ assert torch.allclose(power(Q, 0.3), dissection.geodesic(Q, 0.3))
 
 # %% [markdown]
 # One network decides nothing.
-# In six recorded networks of each kind, on drawn scenes with equal areas, training adds to the cost of a
-# rotation with ReLU and with GELU.
-# Without an activation on the output we see no such effect; with tanh the rotation costs untrained networks as much.
+# In six recorded networks of each kind, on drawn scenes with equal areas, a rotation makes trained networks lose more
+# IoU than untrained ones with ReLU and with GELU.
+# Without an activation on the output we see no such effect; with tanh trained and untrained networks lose as much.
 # On street scenes little is decided.
 # Whether the size of the group matters, six small networks do not say ({ref}`the record <rec-small>`).
 #
@@ -425,13 +425,13 @@ assert torch.allclose(power(Q, 0.3), dissection.geodesic(Q, 0.3))
 #   - A fixed threshold passes small concepts and no large one ({prf:ref}`prop-ceiling`).
 # * - "this basis is special"
 #   - the mean over *all* units, rotated: `dissect(maps, masks, rotation=Q, equal_area=True)`
-#   - With usual levels areas change as well ({ref}`sec-area`); units chosen as the best lose by choice.
+#   - With usual levels areas change as well ({ref}`sec-area`); the best units would lose in any case.
 # * - "training made it special"
 #   - the same for the network before training
 #   - Untrained axes may be special, too, and training raises every IoU: give points and shares.
 # * - "the activation made it special"
 #   - several kinds of network, several seeds each
-#   - The optimiser may be the cause; sizes of one family are no draws.
+#   - The optimiser may be the cause; sizes of one family are not independent.
 # * - "it falls steadily on the way"
 #   - powers of one rotation: `geodesic(Q, alpha)`
 #   - Determinant −1 has no geodesic: draw by `haar_rotation`.
@@ -441,7 +441,7 @@ assert torch.allclose(power(Q, 0.3), dissection.geodesic(Q, 0.3))
 #
 # A network of your own, any `nn.Module`, at any layer with maps, before and after training, in its own basis
 # and in a random one; for images and masks of your own, give `data.SegmentedFolder(images, masks, names)`.
-# Of a transformer `tokens.mT.unflatten(2, (h, w))` makes maps, where no token but those of the patches is left.
+# Of a transformer drop the class token; then `tokens.mT.unflatten(2, (h, w))` makes maps.
 # Networks trained on ImageNet are in {doc}`../api/dissection`.
 
 # %%
@@ -546,8 +546,8 @@ mean_curves(chance, "threshold, %", "units", "masks", **words)
 
 # %% [markdown]
 # {numref}`fig-ex-null-masks` shows it.
-# The threshold that a twentieth of the units exceed by chance depends on the concepts and on $q$;
-# a fixed one does not.
+# A twentieth of the units exceed some threshold by chance, which depends on the concepts and on $q$.
+# A fixed threshold does not depend on them.
 #
 # ::::{solution-end}
 # ::::
