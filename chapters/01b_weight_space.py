@@ -250,7 +250,7 @@ inside = GReLU(len(W1)).sample(draw).to(z)
 outside = torch.randn(inside.shape, generator=draw).to(z)
 for name, A in {"in the group": inside, "outside": outside}.items():
     moved = torch.relu(z @ A.T)
-    R = torch.linalg.lstsq(moved, torch.relu(z)).solution.T
+    R = (torch.linalg.pinv(moved) @ torch.relu(z)).T
     change = relative_error(moved @ (W2 @ R).T + b2, network(weights))
     print(f"{name}: the outputs change by {100 * change:.0f} %")
 
