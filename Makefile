@@ -37,7 +37,7 @@ device: export INTERTWINE_RUNS = _build/executed/smoke:$(DEVICE)
 device: $(READY)
 	@rm -rf $(DEVICE) && mkdir -p $(DEVICE)/records
 	@printf '%s\n' $(patsubst chapters/%.py,%,$(wildcard chapters/[0-9]*.py chapters/records/*.py)) | xargs -P 2 -I{} sh -c \
-	  '$(BIN)/intertwine run {} --profile smoke -p device cuda --output $(DEVICE)/{}.ipynb >$(DEVICE)/{}.log 2>&1 \
+	  '$(BIN)/intertwine run {} --profile smoke $$(grep -q "^device:" chapters/{}.py && echo -p device cuda) --output $(DEVICE)/{}.ipynb >$(DEVICE)/{}.log 2>&1 \
 	   || { cat $(DEVICE)/{}.log; exit 1; }'
 	@$(BIN)/pytest -q -m gpu tests/test_gpu.py tests/test_device_run.py
 

@@ -532,7 +532,7 @@ claim("worst-case", "§5.1, worst case",
     scale=TASK_PAPER, **here)
 claim("figure-2-inception", "Figures 2, 3 and 7, Inception V1",
     "Inception V1 networks trained on CelebA can be matched by task loss.", None, "lost", kind="universal",
-    because=NEVER, **here)
+    scale={"networks": "Inception V1"}, because=NEVER, **here)
 both = wide(of(everything, layer=[SEVEN, EIGHT]), value="relative_accuracy")
 behind = (both["least squares"] - both["orthogonal"]).rename("behind").reset_index()
 behind = linked(behind.assign(test_images=ALL["test_images"], fitted_to="training images"), "stitches")
@@ -2014,7 +2014,8 @@ BECAUSE = (
     "image, and fronts that have seen half of the classes."
 )
 place = "§5.1 and Appendix C.2, other data sets"
-claim("other-data", place, OTHER, None, "lost", kind="existence", because=BECAUSE, link="rec-robust")
+other = {"scale": {"dataset": "another for each network"}, "because": BECAUSE}
+claim("other-data", place, OTHER, None, "lost", kind="existence", **other, link="rec-robust")
 LOST = (
     "It is not part of the text that we have. Recipes come from the authors' code; what the main text says of the further "
     "figures is tried where it says it."
