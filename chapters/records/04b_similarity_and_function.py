@@ -1056,10 +1056,11 @@ def untrained(networks, pair, images):
 
 def trained_map(A, B, joined, epochs):
     """A 1×1 convolution from least squares, trained to give the answers of model 2."""
-    a, b = (as_rows(each).double() for each in (A, B))
+    a, b = (as_rows(each).double().cpu() for each in (A, B))  # on a GPU least squares asks for full rank
     M = torch.linalg.lstsq(a - a.mean(0), b - b.mean(0), driver="gelsd").solution
-    S = nn.Conv2d(A.shape[1], B.shape[1], 1).to(device)
+    S = nn.Conv2d(A.shape[1], B.shape[1], 1)
     S.weight.data, S.bias.data = M.T[:, :, None, None].float(), (b.mean(0) - a.mean(0) @ M).float()
+    S = S.to(device)
     optimiser, draw = torch.optim.Adam(S.parameters(), lr=1e-2), torch.Generator().manual_seed(0)
     goal = joined.targets("train")
     for _ in range(epochs):
