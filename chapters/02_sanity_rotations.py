@@ -248,7 +248,7 @@ with torch.no_grad():
     z = front(images.double())
     changed = torch.einsum("ij,njhw->nihw", A, z).relu()
     X, Y = rows(changed), rows(z.relu())
-    R = torch.linalg.lstsq(X, Y).solution.T
+    R = (torch.linalg.pinv(X) @ Y).T  # least squares, for any rank
     unexplained = (X @ R.T - Y).square().sum() / Y.square().sum()
 
 fit = sanity.best_linear_map(f, "conv2", f.relu2, {"one": [A]}, **use).iloc[0]

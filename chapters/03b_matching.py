@@ -249,7 +249,7 @@ print(f"model 2 alone {alone:.1%}")
 
 # %%
 mean_A, mean_B = A.mean(0), B.mean(0)
-M = torch.linalg.lstsq(A - mean_A, B - mean_B).solution
+M = torch.linalg.pinv(A - mean_A) @ (B - mean_B)  # least squares
 U, _, Vh = torch.linalg.svd(A.T @ B)
 Q = U @ Vh
 

@@ -58,9 +58,9 @@ def cells(chapter: str, kind: str) -> list:
     return [cell for cell in node.cells if cell.cell_type == kind]
 
 
-@CHAPTERS
-def test_no_line_is_longer_than_one_sentence(chapter):
-    paths = (BOOK.chapters[chapter], layout.captions(BOOK.chapters[chapter]))
+@pytest.mark.parametrize("name", BOOK.notebooks)
+def test_no_line_is_longer_than_one_sentence(name):
+    paths = (BOOK.notebooks[name], layout.captions(BOOK.notebooks[name]))
     for path in (each for each in paths if each.is_file()):
         long = [line for line in path.read_text().splitlines() if len(line) > 120]
         assert not long, f"{path.name}: break this line at a clause: {long[0]}"

@@ -239,7 +239,8 @@ check_all({
 # (rec-phi-on-gl)=
 # ## After Definition 3.2: no homomorphism outside the group
 #
-# > *Printed*, of the last two rows of Table 1: "in both of those cases $A\mapsto\varphi_\sigma(A)$ is not a homomorphism
+# > *Printed*, of the last two rows of Table 1: "in both of those cases $A\mapsto\varphi_\sigma(A)$ is not a
+# homomorphism
 # > on all of $GL_n(\mathbb R)$, but is a homomorphism when restricted to the appropriate subgroup $G_{\sigma_n}$."
 #
 # $\varphi(AB)$ beside $\varphi(A)\varphi(B)$ for random $A$ and $B$, in the group and in all of $GL_3$.
@@ -643,8 +644,10 @@ told.verdicts()
 # (rec-swap)=
 # ## The post: swap
 #
-# > *Printed*: "For any hidden layer, we can imagine permuting the weights and biases in such a way that the output to the
-# > next layer remains unchanged. […] For every hidden layer, there are N! such symmetries, where N is the number of nodes
+# > *Printed*: "For any hidden layer, we can imagine permuting the weights and biases in such a way that the output to
+# the
+# > next layer remains unchanged. […] For every hidden layer, there are N! such symmetries, where N is the number of
+# nodes
 # > in the layer."
 #
 # A random permutation of the hidden neurons of a random ReLU network, and the number of different weights that all
@@ -692,7 +695,8 @@ told.verdicts()
 # ## The post: scale, and the bias
 #
 # > *Printed*: "The second symmetry occurs when we multiply the weights leading into a node by some non-zero real number
-# > α, multiply the bias by α and multiply the weights leading out of the node by 1 over α. This has the effect of leaving
+# > α, multiply the bias by α and multiply the weights leading out of the node by 1 over α. This has the effect of
+# leaving
 # > the final weight unchanged, due to the linear nature of the ReLU function."
 # >
 # > An acknowledgement thanks for "catching my mistake in not multiplying the bias in Scale Symmetry".
@@ -735,7 +739,8 @@ dots(
 # :::{figure} #fig-rec-scale
 # ---
 # alt: >-
-#   Change of the function in percent for seven α from minus 2 to 100: with the bias scaled it is zero at each positive α
+#   Change of the function in percent for seven α from minus 2 to 100: with the bias scaled it is zero at each
+#   positive α
 #   and a hundred percent or more at each negative one; with the bias kept it is above zero everywhere.
 # ---
 # With its bias a ReLU neuron can be scaled by positive numbers only; without it by none.

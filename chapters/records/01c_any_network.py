@@ -174,7 +174,8 @@ figure
 #   rounding. By the printed rule those of ReLU and tanh do, and those of the absolute value lie near one. Untied
 #   elements change all three.
 # ---
-# Where an output is added to a pre-activation, the printed rule changes networks with $|x|$; the exact rule changes none.
+# Where an output is added to a pre-activation, the printed rule changes networks with $|x|$; the exact rule changes
+# none.
 # A dot is a random network.
 # :::
 
@@ -496,7 +497,8 @@ told.check(
 )
 
 # %% [markdown]
-# *What would change it*: biases, which add shifts ({ref}`rec-freedom`); weights of lower rank; heads with equal products
+# *What would change it*: biases, which add shifts ({ref}`rec-freedom`); weights of lower rank; heads with equal
+# products
 # $W_q^\top W_k$; two equal angles.
 # A kernel is measured at random weights, and says nothing of finite symmetries; the proofs do.
 #
@@ -640,7 +642,8 @@ check_all({
 # fmt: on
 
 # %% [markdown]
-# *What would change it*: a network with a branch that its own values choose, which raises an error; an operation that the
+# *What would change it*: a network with a branch that its own values choose, which raises an error; an operation that
+# the
 # library reads wrongly, which `verify` would show.
 #
 # (rec-left-behind)=
@@ -793,7 +796,8 @@ told.say(share_low=by_network["share"].min(), share_high=by_network["share"].max
 # (rec-zoo)=
 # ### Many more, moved
 #
-# Architectures of timm on small images and language models of transformers with small sizes, with random weights none of
+# Architectures of timm on small images and language models of transformers with small sizes, with random weights none
+# of
 # which is zero; one random element moves each.
 # Language models are called as their tokenizers call them.
 
@@ -807,7 +811,8 @@ CONVOLUTIONS = """convnext_atto convnextv2_atto cs3darknet_focus_s darknet17 den
 VISION = """cait_xxs24_224 coat_lite_tiny convit_tiny crossvit_tiny_240 deit_tiny_patch16_224 levit_128s mixer_s32_224
     resmlp_12_224 swin_tiny_patch4_window7_224 tiny_vit_5m_224 twins_svt_small vit_tiny_patch16_224
     xcit_nano_12_p16_224"""
-LANGUAGE = """bart biogpt bloom cohere cohere2 ctrl exaone4 gemma gemma2 glm glm4 gpt2 gpt_bigcode gpt_neox granite llama
+LANGUAGE = """bart biogpt bloom cohere cohere2 ctrl exaone4 gemma gemma2 glm glm4 gpt2 gpt_bigcode gpt_neox
+    granite llama
     mistral olmo olmo2 olmo3 opt persimmon phi phi3 qwen2 qwen3 helium smollm3 stablelm starcoder2"""
 SIZES = {
     99: "vocab_size",
@@ -919,7 +924,8 @@ told.check("In every architecture something moves.", moved_networks["spaces"] > 
 told.say(moved_networks=len(moved_networks))
 
 # %% [markdown]
-# *What would change it*: an architecture that keeps its outputs in one input and not in another; the example is one batch.
+# *What would change it*: an architecture that keeps its outputs in one input and not in another; the example is one
+# batch.
 # Modules that compute in float32 whatever their weights are round more coarsely.
 # The library's tests move further architectures of both packages, and match models of one orbit.
 #

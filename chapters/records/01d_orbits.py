@@ -160,7 +160,8 @@ def every(*conditions):
 # (rec-rounding)=
 # ## Rounding a residual stream
 #
-# > *Stated* by QuaRot {cite}`ashkboos2024quarot`: orthogonal matrices with random signs, multiplied into the weights of a
+# > *Stated* by QuaRot {cite}`ashkboos2024quarot`: orthogonal matrices with random signs, multiplied into the weights
+# of a
 # > language model, leave its function and remove the outliers of its hidden state, so that weights and activations can
 # > be stored in 4 bits. Their language models have outliers of their own; ours are constructed.
 #
@@ -350,7 +351,8 @@ check_all({
 # (rec-bound)=
 # ## What the bound allows, and what a rotation saves
 #
-# > *Stated*: {prf:ref}`prop-rounding` (ii). Over all orthogonal matrices the step varies by a factor of up to $\sqrt n$,
+# > *Stated*: {prf:ref}`prop-rounding` (ii). Over all orthogonal matrices the step varies by a factor of up to $\sqrt
+# n$,
 # > which is $\tfrac12\log_2n$ bits.
 #
 # The step of a token is proportional to its largest entry.
@@ -376,7 +378,8 @@ check_all({
 # fmt: on
 
 # %% [markdown]
-# *What would change it*: an orthogonal matrix that is trained for the step, as SpinQuant does {cite}`liu2025`, instead of
+# *What would change it*: an orthogonal matrix that is trained for the step, as SpinQuant does {cite}`liu2025`,
+# instead of
 # one with random signs.
 # Why the error saves fewer bits than the step was not measured: inputs of the last linear maps of attention and
 # perceptron, and weights, are rounded as well.
@@ -384,7 +387,8 @@ check_all({
 # (rec-slices)=
 # ## Deleting channels of a stream
 #
-# > *Stated* by SliceGPT {cite}`ashkboos2024slicegpt`: rotate the stream to its principal axes, then delete the last ones.
+# > *Stated* by SliceGPT {cite}`ashkboos2024slicegpt`: rotate the stream to its principal axes, then delete the last
+# ones.
 #
 # The last channels after each norm are set to 0, in transformers without an outlier.
 
@@ -942,7 +946,8 @@ check_all({
 # fmt: on
 
 # %% [markdown]
-# *What would change it*: a finer and longer grid of learning rates (6, the best of r = 2, is its last); another loss than the training loss; teleporting more than
+# *What would change it*: a finer and longer grid of learning rates (6, the best of r = 2, is its last); another loss
+# than the training loss; teleporting more than
 # once; the curvature, which the move changes as well and which may harm at a large rate; we did not measure it there.
 #
 # (rec-orbits-deviations)=

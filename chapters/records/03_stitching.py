@@ -1452,15 +1452,19 @@ told.verdicts()
 # (sec-size)=
 # ## Footnote 5: how large is the group?
 #
-# > *Printed*: "A valid concern is that the preceding analysis underestimates the size of $G_{\mathrm{ReLU}}$ by ignoring
+# > *Printed*: "A valid concern is that the preceding analysis underestimates the size of $G_{\mathrm{ReLU}}$ by
+# ignoring
 # > a large discrete factor: $G_{\mathrm{ReLU}_{n_l}}$ has $n_l!$ connected components. In appendix E.7 we carry out a
-# > comparison of the sizes of the parameter spaces of $G_{\mathrm{ReLU}_{n_l}}$ and reduced rank transformations inspired
-# > by the machinery of ε-nets, obtaining the same conclusion that even the space of rank 1 transformations is larger than
+# > comparison of the sizes of the parameter spaces of $G_{\mathrm{ReLU}_{n_l}}$ and reduced rank transformations
+# inspired
+# > by the machinery of ε-nets, obtaining the same conclusion that even the space of rank 1 transformations is larger
+# than
 # > $G_{\mathrm{ReLU}}$."
 # > (We do not have the appendix, and the footnote names no ε.)
 #
 # *For wide layers the group is the larger set on a coarse scale, and the matrices of rank one on a fine one.*
-# Cover the part of each set in the unit ball of the Frobenius norm with balls of radius ε, and count the balls by volume.
+# Cover the part of each set in the unit ball of the Frobenius norm with balls of radius ε, and count the balls by
+# volume.
 # The group fills $n!$ orthants of an $n$-dimensional ball.
 # The matrices $s\,uv^\top$ with unit vectors $u$, $v$ have $2n - 1$ dimensions and the volume
 # $\lvert S^{n-1}\rvert^2/(4n-2)$.

@@ -503,8 +503,10 @@ claim("figure-2-distance", "§5.1 and figure 2, cross-entropy",
 collapsed = of(others, stitch="least squares")
 collapsed = collapsed.assign(collapses=(collapsed["lost"] > 0.2) * 1.0)
 claim("figure-2-direct-collapses", "§5.1 and figure 2, collapse",
-    "Direct matching collapses performance on several layers. (A loss of more than 20 % at two of the ten layers of the "
-    "published ResNet-20 at least: a share above 0.15. In each of four pairs, the authors' among them, it is one layer.)",
+    "Direct matching collapses performance on several layers. (A loss of more than 20 % at two of the ten "
+    "layers of the "
+    "published ResNet-20 at least: a share above 0.15. In each of four pairs, the authors' among them, it is "
+    "one layer.)",
     (collapsed, 0.15), "collapses", resolution=0.029, matters=0.05, scale={"test_images": 10_000, **RESIDUAL},
     **here | {"words": {"collapses": "share of layers that collapse"}})
 bad = of(everything, stitch="least squares")
@@ -521,7 +523,8 @@ claim("figure-2-resnet-task", "§5.1 and figure 2, ResNet-20",
     "over layers.)",
     (of(others, stitch="task loss"), 0.95), "relative_accuracy", matters=0.02, scale=TASK_PAPER | RESIDUAL, **here)
 claim("figure-2-resnet-direct", "§5.1, direct matching on ResNet-20",
-    "Direct matching does fairly well on ResNet-20 from layer 1.0 to layer 2.1. (Relative accuracy of 80 % or more. One "
+    "Direct matching does fairly well on ResNet-20 from layer 1.0 to layer 2.1. (Relative accuracy of 80 % or "
+    "more. One "
     "pair; the authors average ten fits.)",
     of(whole, networks=AUTHORS, stitch="least squares", layer=BLOCKS[1:6]), "lost", kind="universal", error=0.2,
     noise=0.005, cases=["layer", "pair"], scale=FIT_PAPER, **here)
@@ -543,7 +546,8 @@ claim("procrustes", "§5.1, Procrustes",
     scale=FIT_PAPER, **here | {"words": {"behind": "share of accuracy below least squares"}})
 soft = wide(matching, value="relative_accuracy")[["task loss", "hard targets"]]
 alike = soft.groupby("pair").apply(lambda pair: pair["task loss"].corr(pair["hard targets"]))
-targets = pd.DataFrame({"correlation": alike, "difference": (soft["task loss"] - soft["hard targets"]).groupby("pair").mean()})
+targets = pd.DataFrame({"correlation": alike,
+        "difference": (soft["task loss"] - soft["hard targets"]).groupby("pair").mean()})
 ran = {"stitch_epochs": EPOCHS, "train_images": FEW_TRAIN, "augmentation": "none"}
 targets = linked(targets.reset_index().assign(**ran), "stitches")
 claim("soft-hard-correlation", "§4.1, soft and hard targets",
@@ -551,7 +555,8 @@ claim("soft-hard-correlation", "§4.1, soft and hard targets",
     "relative accuracies over the layers of Tiny-10; read as 0.9 or more.)",
     (targets, 0.9), "correlation", matters=0.02, scale=TASK_PAPER, **here)
 claim("soft-hard-difference", "§4.1, soft and hard targets, level",
-    "It makes no difference to the main observations which targets are used. (Difference in relative accuracy, mean over "
+    "It makes no difference to the main observations which targets are used. (Difference in relative accuracy, "
+    "mean over "
     "layers; none is read as within 0.02.)",
     targets, "difference", printed=0.0, error=0.02, error_from="“no difference” read as within 0.02", matters=0.02,
     scale=TASK_PAPER, **here | {"words": {"difference": "soft less hard targets"}})
@@ -657,7 +662,8 @@ check_all({
         (kept["size restored"] - kept["orthogonal"]).abs() < 2,
     "Of its size it keeps above 90 %.": kept["size restored"] > 90,
     "The number is about 2.": factor.between(1.9, 2.15),
-    "Of that size the fit explains less than 5 % of the variance.": of(at_9, stitch="size restored")["unexplained"] > 0.95,
+    "Of that size the fit explains less than 5 % of the variance.":
+        of(at_9, stitch="size restored")["unexplained"] > 0.95,
     "Least squares explains less than 40 % there.": explained < 40,
     "One number closes most of the gap to task loss there.": closed > 0.7,
     "At layers 1 to 8 an orthogonal map keeps a percent less than the fit of that size, on average.":
@@ -849,7 +855,8 @@ scatter(
 #   Right: red dots of least squares fall from 0.9 for loud directions to 0.1 for quiet ones;
 #   green dots of task loss lie near 1 for loud directions and rise up to 10 for the quietest.
 # ---
-# Least squares writes too little variance in quiet directions; the stitch by task loss writes about as much as the layer
+# Least squares writes too little variance in quiet directions; the stitch by task loss writes about as much as the
+# layer
 # has, and in the quietest too much.
 # Left: what it costs model 2 to set one direction to its mean.
 # Each dot is one of 32 principal directions at layer 3 of Tiny-10, before the ReLU, five pairs, 500 test images.
@@ -910,7 +917,8 @@ dots(
 #   Three charts against the layer.
 #   Before the ReLU three curves: least squares lowest, variance restored between, and task loss highest,
 #   closest together at layers 1, 7 and 8.
-#   After the ReLU variance restored lies above least squares at layers 2, 4 and 5; least squares falls to 67 at layer 2.
+#   After the ReLU variance restored lies above least squares at layers 2, 4 and 5; least squares falls to 67 at layer
+#   2.
 #   With batch norm re-estimated both are about equal.
 # ---
 # Restoring the variance gains accuracy before the ReLU, {fact}`03b_matching.gain_low:.0f` to
@@ -985,10 +993,12 @@ check_all({
     "Three to six directions of layer 3 are loud.": loud.between(3, 6),
     "What removing a direction costs follows its variance: a rank correlation above 0.97 in five pairs.":
         every(follows > 0.97, len(follows) == 5),
-    "Least squares keeps most of the variance in the loudest direction, and less than a quarter of that in the quietest.":
+    "Least squares keeps most of the variance in the loudest direction, and less than a quarter of that in the "
+    "quietest.":
         every(*(every(m["least squares"].iloc[0] >= 0.99 * m["least squares"].max(),
                       m["least squares"].iloc[-1] < m["least squares"].iloc[0] / 4) for m in medians.values())),
-    "The trained stitch writes about the layer's variance in the 25 loudest of 32 directions of layer 3, and in the 40 loudest of 64 of layer 6.":
+    "The trained stitch writes about the layer's variance in the 25 loudest of 32 directions of layer 3, and in "
+    "the 40 loudest of 64 of layer 6.":
         every(*(medians[k]["task loss"].loc[:n].between(0.6, 1.45) for k, n in ((THIRD, 25), (SIXTH, 40)))),
     "In the quietest it writes three times as much, in each pair.":
         every(*(each["task loss"].loc[each.index.get_level_values("number").max()] > 3 for each in written.values())),
@@ -1014,14 +1024,16 @@ check_all({
               lost[THIRD]["variance restored"] < lost[THIRD]["least squares"]),
     "The cross-entropy to model 2 falls at layers 2 to 5 and rises from layer 6 on, on average.":
         every(rise.loc[TWO:FIVE] < -0.01, rise.loc[SIX:] > 0.01),
-    "After the ReLU the variance restored gains in each pair, averaged over layers.": gain_after.groupby("pair").mean() > 0,
+    "After the ReLU the variance restored gains in each pair, averaged over layers.":
+        gain_after.groupby("pair").mean() > 0,
     "After the ReLU it gains at layers 2, 4 and 5 in each pair.": layers(gain_after, TWO, FOUR, FIVE) > 0,
     "After the ReLU it loses at layer 3 on average, not in each pair.":
         every(layers(gain_after, THREE).mean() < 0, layers(gain_after, THREE).max() > 0),
     "After the ReLU the cross-entropy rises in three of five pairs.":
         every((off_after.mean() > 0).sum() == 3, (off_after.loc[THREE] > 0).sum() == 3),
     "At layer 2 the side of the ReLU matters as much as the method.": fits[BEFORE] - fits[AFTER] > trained_gain[TWO],
-    "Re-estimated batch norm gains a percent in each pair.": again_by_pair["least squares"] - by_pair["least squares"] > 1,
+    "Re-estimated batch norm gains a percent in each pair.":
+        again_by_pair["least squares"] - by_pair["least squares"] > 1,
     "Re-estimated, training without it still keeps 2 % more in each pair.":
         every(*(by_pair["task loss"] - again_by_pair[way] > 2 for way in again_by_pair)),
     "Re-estimated, the fit keeps what it keeps with its variance restored.":
@@ -1207,10 +1219,12 @@ told.say(
 # (rec-low-rank)=
 # ## Section 7 and figure 7: low rank
 #
-# > *Printed*: at ranks 4, 8 and 16, on two layers of Tiny-10, a stitch by task loss outperforms the one by least squares
+# > *Printed*: at ranks 4, 8 and 16, on two layers of Tiny-10, a stitch by task loss outperforms the one by least
+# squares
 # > of that rank.
 #
-# A map of rank $k$ is a product of two factors, trained from random orthogonal ones, or from the direct map of that rank
+# A map of rank $k$ is a product of two factors, trained from random orthogonal ones, or from the direct map of that
+# rank
 # (reduced-rank regression).
 # In the long training, 30 epochs of all images, flipped and shifted, all else is the paper's; it is in bfloat16 where
 # the processor has it.
@@ -1351,7 +1365,8 @@ told.say(
 # > meaningful alignment there.
 #
 # The penalty is on the sum of all $|m_{ij}|$, in both losses.
-# Each stitch by task loss has a partner with as many zeros: the lasso, found by bisection in α, and least squares on the
+# Each stitch by task loss has a partner with as many zeros: the lasso, found by bisection in α, and least squares on
+# the
 # entries that the lasso keeps (*refitted*).
 # Both also stand at each ten percent of zeros.
 
@@ -1446,7 +1461,8 @@ single_curves(
 #   green curves of task loss fall slowly from 95 percent, red curves of the lasso fall more steeply,
 #   at layer 6 to between 12 and 21; pale blue curves of the refitted lasso lie close to the green ones there.
 # ---
-# With more than 80 % zeros, stitches trained by the task keep more accuracy than the lasso in each pair; at layer 6 most
+# With more than 80 % zeros, stitches trained by the task keep more accuracy than the lasso in each pair; at layer 6
+# most
 # of the difference is gone when the entries that the lasso keeps are fitted again.
 # A curve is one of five pairs, a dot one strength of the penalty, or one share of zeros; 30 epochs of all images.
 # Green lines from no zeros to the first dot are no measurement.
@@ -1545,7 +1561,8 @@ claim("figure-8-ordering", "Experiment 7, figure 8",
     "With 80 % zeros and more, task-loss matching keeps more accuracy than direct matching with as many zeros.",
     (of_way(some, "trained"), of_way(some, "lasso")), "kept", scale=SPARSE_PAPER, **here)
 claim("figure-8-drop", "Experiment 7, the drop of direct matching",
-    "Direct matching drops drastically at about 80 to 90 % zeros: from there on it has lost more than 20 % of model 2's "
+    "Direct matching drops drastically at about 80 to 90 % zeros: from there on it has lost more than 20 % of "
+    "model 2's "
     "accuracy.",
     (of_way(some, "lasso"), 0.2), "lost", scale=SPARSE_PAPER, **here)
 claim("figure-8-drop-place", "Experiment 7, the place of the drop",
@@ -1557,7 +1574,8 @@ claim("figure-8-meaningful", "Experiment 7, task loss",
     "accuracy.)",
     (0.2, of_way(half, "trained")), "lost", scale=SPARSE_PAPER, **here)
 claim("figure-8-refitted", "Experiment 7, the lasso refitted, layer 6",
-    "At 80 to 90 % zeros least squares on the entries that the lasso keeps loses less than 20 % of model 2's accuracy at "
+    "At 80 to 90 % zeros least squares on the entries that the lasso keeps loses less than 20 % of model 2's "
+    "accuracy at "
     "layer 6 of Tiny-10.",
     (0.2, of(of_way(half, "lasso, refitted"), layer=SIXTH)), "lost", scale=SPARSE_PAPER, whose="ours", **here)
 # fmt: on
@@ -1570,8 +1588,10 @@ over, rest = (late["trained"] - late[way] for way in ("lasso", "lasso, refitted"
 open_3 = soon["trained"] - soon["lasso, refitted"]
 # fmt: off
 check_all({
-    "With more than 80 % zeros a stitch by task loss keeps 15 % more than the lasso, in each of five pairs at both layers.":
-        every(many["trained"] - many["lasso"] > 0.15, many.groupby("layer")["pair"].nunique() == 5, many.index.nunique() == 2),
+    "With more than 80 % zeros a stitch by task loss keeps 15 % more than the lasso, in each of five pairs at "
+    "both layers.":
+        every(many["trained"] - many["lasso"] > 0.15, many.groupby("layer")["pair"].nunique() == 5,
+                many.index.nunique() == 2),
     "At layer 6 less than a third of that is left when the lasso's entries are fitted again.":
         every(rest < over / 3, rest > 0),
     "At layer 3 the five pairs do not agree on whether task loss keeps more than the refitted lasso.":
@@ -1617,12 +1637,15 @@ NOT_SQUARED = {
     "context": "Equation (3) is the loss by which sparse stitches are fitted to activations.",
     "quote": "least squares matching (Lasso regression, as in Li et al. [2016])",
     "found": (
-        "The two losses have other minimisers in {deciding} of {cases} cases. For $A = B = 1$ and α = {alpha:g} they are "
+        "The two losses have other minimisers in {deciding} of {cases} cases. For $A = B = 1$ and α = {alpha:g} "
+        "they are "
         "{printed:g} as printed and {lasso:g} for the lasso."
     ),
     "right": (
-        "The norm of equation (3) is not squared: it is the square-root lasso. Where the residual is not 0, its minimisers "
-        "are lasso minimisers with $\\alpha_{\\mathrm{lasso}} = \\alpha\\lVert AM - B\\rVert_F$: one path, another α. They "
+        "The norm of equation (3) is not squared: it is the square-root lasso. Where the residual is not 0, its "
+        "minimisers "
+        "are lasso minimisers with $\\alpha_{\\mathrm{lasso}} = \\alpha\\lVert AM - B\\rVert_F$: one path, "
+        "another α. They "
         "part only where the fit is exact, as for $A = B = 1$."
     ),
 }
@@ -1749,7 +1772,8 @@ single_curves(
 #   Most blue curves of longer training begin and end above 85 percent; most of those at layer 2 sag deeply.
 # ---
 # Lines between stitches from random starts sag at layers 1 and 2, and where their ends are good after thirty epochs
-# (blue) above all at layer 2; they are flat from layer 6 on; lines from least squares are flat, and join stitches that began at one map.
+# (blue) above all at layer 2; they are flat from layer 6 on; lines from least squares are flat, and join stitches
+# that began at one map.
 # Five pairs of Tiny-10, two lines a pair, before the ReLU.
 # :::
 
@@ -1807,18 +1831,23 @@ here["words"] = {
 }
 here["words"] |= {"kept": "relative accuracy", "layer": "layer", "random": "from random starts"}
 FIRST_LAYERS = (
-    "On the first three layers of Tiny-10, stitches from random starts are not linearly connected, though their ends are "
+    "On the first three layers of Tiny-10, stitches from random starts are not linearly connected, though their "
+    "ends are "
     "good: at this layer the mean barrier is above 0.05."
 )
 # fmt: off
 claim("experiment-5-same-order", "Experiment 5, most starts",
-    "In most cases stitches from different starts reach the same order of accuracy. (Random starts, within 10 % of model "
-    "2's accuracy of the best stitch of their layer; their share is above one half. Least squares and layers 6 to 8 had "
+    "In most cases stitches from different starts reach the same order of accuracy. (Random starts, within 10 % "
+    "of model "
+    "2's accuracy of the best stitch of their layer; their share is above one half. Least squares and layers 6 "
+    "to 8 had "
     "four epochs.)",
     (mixed, 0.5), "same_order", matters=0.05, **here)
 claim("figure-6-poor-minima", "Experiment 5, poor minima",
-    "Training from a random start may get stuck at a poor local minimum. (At layers 1 to 5 some start ends more than 10 % "
-    "of model 2's accuracy behind the best stitch of its layer after 30 epochs, when the learning rate is 0. Whether it "
+    "Training from a random start may get stuck at a poor local minimum. (At layers 1 to 5 some start ends more "
+    "than 10 % "
+    "of model 2's accuracy behind the best stitch of its layer after 30 epochs, when the learning rate is 0. "
+    "Whether it "
     "is at a minimum is not measured.)",
     first_five, "behind_best", kind="existence", error=0.1, noise=0.01, cases=["pair", "layer", "path", "fraction"],
     **here)
@@ -1888,7 +1917,8 @@ check_all({
         every(random_walls.loc[SIX:, "barrier"] < 0.02, random_walls.loc[SIX:, "kept"]),
     "At layers 4 and 5 barriers are below 6 % after four epochs.": random_walls.loc[FOUR:FIVE, "barrier"] < 0.06,
     "After four epochs 17 of 20 lines at layers 1 and 2 have a barrier above 5 %, and more than ten a low end.":
-        every((random_walls.loc[:TWO, "barrier"] > 0.05).sum() == 17, (random_walls.loc[:TWO, "worse"] < 0.8).sum() > 10),
+        every((random_walls.loc[:TWO, "barrier"] > 0.05).sum() == 17, (random_walls.loc[:TWO,
+                "worse"] < 0.8).sum() > 10),
     "After thirty epochs lines with good ends have barriers most often at layer 2.":
         every(share.get(2, 0) > 0.8, 0.2 < share.get(1, 0) < 0.7, 0.2 < share.get(3, 0) < 0.7),
     "At layers 4 and 5 none has one above 5 %.": early.loc[FOUR:, "points"] < 5,
@@ -1955,8 +1985,14 @@ single_curves(
 
 # %% tags=["hide-input"]
 WIDE_ONES = tuple(of(stitches, dataset="cifar10", networks=f"ResNet-20 of width {w}") for w in (48, 16))
-WIDER = "Relative accuracy rises with the width of ResNet-20. (Three times the width against one, paired by layer and pair.)"
-REASON = "ResNet-20 of several widths on CIFAR-10 need a GPU; Myrtle CNNs of widths 2 to 8 on handwritten digits are another setting."
+WIDER = (
+    "Relative accuracy rises with the width of ResNet-20. (Three times the width against one, paired by layer "
+    "and pair.)"
+)
+REASON = (
+    "ResNet-20 of several widths on CIFAR-10 need a GPU; Myrtle CNNs of widths 2 to 8 on handwritten digits are "
+    "another setting."
+)
 how = {"matters": 0.02, "link": "rec-width", "reason": REASON}
 claim("figure-3", "Experiment 2, figure 3", WIDER, WIDE_ONES, "relative_accuracy", **how)
 told.verdicts()
@@ -2008,16 +2044,21 @@ for training, (id, place, text) in SAYS.items():
     place = f"§5.1, further results, {place}"
     how = {"cases": ["layer", "pair"], "scale": {"epochs": 300}, **here}
     claim(f"no-unmatchable-{id}", place, f"{text} {MATCHED}", rows, "lost", **how)
-OTHER = "Accuracy may drop surprisingly little where the networks are trained on different data sets, ImageNet and CelebA."
+OTHER = (
+    "Accuracy may drop surprisingly little where the networks are trained on different data sets, ImageNet and "
+    "CelebA."
+)
 BECAUSE = (
-    "Networks trained on ImageNet and CelebA are not part of this book. The chapter stitches networks that share no training "
+    "Networks trained on ImageNet and CelebA are not part of this book. The chapter stitches networks that "
+    "share no training "
     "image, and fronts that have seen half of the classes."
 )
 place = "§5.1 and Appendix C.2, other data sets"
 other = {"scale": {"dataset": "another for each network"}, "because": BECAUSE}
 claim("other-data", place, OTHER, None, "lost", kind="existence", **other, link="rec-robust")
 LOST = (
-    "It is not part of the text that we have. Recipes come from the authors' code; what the main text says of the further "
+    "It is not part of the text that we have. Recipes come from the authors' code; what the main text says of "
+    "the further "
     "figures is tried where it says it."
 )
 APPENDIX = "Training details (A.3) and further figures of the experiments (A.5, A.8, A.9)."
@@ -2039,7 +2080,8 @@ for name, rows in kinds.groupby("where", sort=False):
 # fmt: on
 
 # %% [markdown]
-# *What would change it*: more pairs of each kind (one decides nothing), 300 epochs, networks of other images altogether.
+# *What would change it*: more pairs of each kind (one decides nothing), 300 epochs, networks of other images
+# altogether.
 #
 # (rec-matching-deviations)=
 # ## Deviations from the paper
@@ -2054,7 +2096,8 @@ for name, rows in kinds.groupby("where", sort=False):
 #   - what it may change
 # * - networks
 #   - ten pairs of Tiny-10, of ResNet-20 of several widths, and of Inception V1
-#   - five of the ten published pairs of Tiny-10; of ResNet-20 of width 16 the one pair that is published, and three that
+#   - five of the ten published pairs of Tiny-10; of ResNet-20 of width 16 the one pair that is published, and three
+#   that
 #     others published, with shortcuts without weights; no Inception, whose weights and images are not free
 #   - intervals; {ref}`rec-width`
 # * - training of a stitch

@@ -316,7 +316,8 @@ dots(
 #   Procrustes similarity at the layers 3, 6, 10 and 14 between 0.4 and 0.9, above dashes at 0.33 to 0.5 for shuffled
 #   images; from layer 6 on triangles for untrained networks lie above the dots.
 # ---
-# More than half of each similarity is what shuffled images score, and from layer 6 on untrained networks score more than
+# More than half of each similarity is what shuffled images score, and from layer 6 on untrained networks score more
+# than
 # trained ones.
 # Filled: width 64, {fact}`04_dissimilarity.pairs:.0f` pairs, {fact}`04_dissimilarity.epochs:.0f` epochs, with 95 %
 # intervals; rings: printed; squares: width 16, four pairs.
@@ -467,7 +468,8 @@ told.say(over_10=left.loc["orthogonal", THIRD], over_fresh_10=fresh_left.loc["or
 # > §5: layers at the same depth are more similar than others, and the last layer less than the first.
 #
 # Products of two channels are summed over positions.
-# Three kernels: the max kernel of Definition 5.3, centred by $1/N$; the linear kernel; and the linear kernel after every
+# Three kernels: the max kernel of Definition 5.3, centred by $1/N$; the linear kernel; and the linear kernel after
+# every
 # channel is divided by its norm, as the authors' code has it (`normalised`), which orthogonal matrices do not respect.
 # The null is the 97.5 % quantile of the CKA of shuffled images.
 
@@ -549,7 +551,8 @@ dots(
 #   from 0.9 to 0.6, its triangles from 0.9 to 0.7; dashes lie at 0.
 # ---
 # Linear CKA is nearly as high without training; $G_{\mathrm{ReLU}}$-CKA is higher without training from layer 6 on.
-# Filled: width 64, {fact}`04_dissimilarity.pairs:.0f` pairs, {fact}`04_dissimilarity.gram_images:,.0f` images, with 95 %
+# Filled: width 64, {fact}`04_dissimilarity.pairs:.0f` pairs, {fact}`04_dissimilarity.gram_images:,.0f` images, with
+# 95 %
 # intervals; rings: printed, read off; squares: width 16, four pairs.
 # Dashes: shuffled images; triangles: as many untrained pairs, {fact}`04_dissimilarity.fresh_gram_images:.0f` images.
 # :::
@@ -894,7 +897,8 @@ told.say(**ends(room=1 - untrained_cka), share_loss=-shares.min(axis=None))
 told.say(linear_10=trained_cka[THIRD], linear_fresh_10=untrained_cka[THIRD])
 
 # %% [markdown]
-# On average over layers training adds more to linear CKA in narrower networks, where untrained pairs are less alike; the
+# On average over layers training adds more to linear CKA in narrower networks, where untrained pairs are less alike;
+# the
 # nearest pairs of neighbouring widths are {fact}`04_dissimilarity.gain_apart:.3f` apart.
 #
 # *What would change it*:
@@ -1251,7 +1255,8 @@ figure
 #   The left curves zigzag, up at the ends of blocks and down inside; the right ones, with the null subtracted, zigzag
 #   much less.
 # ---
-# Procrustes is lower inside blocks (starred), as printed; so are the scores of shuffled images, and above them little of
+# Procrustes is lower inside blocks (starred), as printed; so are the scores of shuffled images, and above them little
+# of
 # the difference is left.
 # {fact}`04_dissimilarity.resnet_pairs:.0f` pairs of published ResNet-20, means with 95 % intervals.
 # :::
@@ -1694,7 +1699,8 @@ headings |= {"negative": "share that is negative", "energy": "their share of squ
 readable(pd.concat([hand, spectra]), headings, digits=3, title="Spectra of the max kernel")
 
 # %% [markdown]
-# Of {fact}`04_dissimilarity.drawn:.0f` pairs of Gaussian features {fact}`04_dissimilarity.negative:.0f` % score below 0.
+# Of {fact}`04_dissimilarity.drawn:.0f` pairs of Gaussian features {fact}`04_dissimilarity.negative:.0f` % score below
+# 0.
 # The negative eigenvalues of a network hold at most {fact}`04_dissimilarity.share:.1f` % of the sum of squares.
 #
 # *What would change it*: for the lemma nothing; the spectra are of one network.
@@ -1702,7 +1708,8 @@ readable(pd.concat([hand, spectra]), headings, digits=3, title="Spectra of the m
 # (rec-lemma-e44)=
 # ## Lemma E.44: which matrices does the max kernel not see?
 #
-# > *Printed*: if $\max(Ax_1\odot Ax_2) = \max(x_1\odot x_2)$ for all $x_1, x_2$, then $A = PD$ with $P$ a permutation and
+# > *Printed*: if $\max(Ax_1\odot Ax_2) = \max(x_1\odot x_2)$ for all $x_1, x_2$, then $A = PD$ with $P$ a permutation
+# and
 # > $D$ diagonal with entries $\pm1$.
 #
 # The chapter proves it; here are random matrices of three groups.
@@ -1748,8 +1755,10 @@ told.verdicts()
 # (rec-order)=
 # ## §5: does a smaller group give a lower value?
 #
-# > *Printed*, of Table 2: representations "register less similarity in terms of $G_{\mathrm{ReLU}}$-Procrustes […]. This
-# > makes sense as similarity up to $G_{\mathrm{ReLU}}$-transformation requires a greater degree of absolute similarity".
+# > *Printed*, of Table 2: representations "register less similarity in terms of $G_{\mathrm{ReLU}}$-Procrustes […].
+# This
+# > makes sense as similarity up to $G_{\mathrm{ReLU}}$-transformation requires a greater degree of absolute
+# similarity".
 #
 # Scalings are not orthogonal, so neither group contains the other, and the two measures are normalised differently.
 # Constructed data: $X = I_2$ with $Y = \mathrm{diag}(1, 10)$, and $XA$ plus noise with $A\in G_{\mathrm{ReLU}}$.
@@ -1828,7 +1837,8 @@ told.say(order_by_hand=of(order_of_groups, features="by hand")["orthogonal"].ite
 #   - the ResNets are other people's; there are fewer pairs
 # * - training
 #   - 50 epochs, the epoch that is best on the test set
-#   - {fact}`04_dissimilarity.epochs:.0f` epochs ({fact}`04_dissimilarity.short_epochs:.0f` for all pairs of layers), the
+#   - {fact}`04_dissimilarity.epochs:.0f` epochs ({fact}`04_dissimilarity.short_epochs:.0f` for all pairs of layers),
+#   the
 #     last one
 #   - less trained networks
 # * - images

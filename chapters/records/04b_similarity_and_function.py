@@ -475,7 +475,8 @@ positions = tuple(linked(each.assign(samples="positions"), "trainings") for each
 moved = before.groupby("pair")["cca"].agg(lambda c: c.max() - c.min())
 moved = linked(first[kept].assign(cca_moved=moved.to_numpy()), "trainings")
 FALLS = (
-    "CKA between what the stitch makes and model 2 falls along the training. (Before the ReLU of layer 3, as an example "
+    "CKA between what the stitch makes and model 2 falls along the training. (Before the ReLU of layer 3, as an "
+    "example "
     "of the authors' code has it; after it CKA stays where it is.)"
 )
 SPREAD = (
@@ -486,13 +487,17 @@ JUMPS = (
     "SVCCA makes big jumps during the training (its largest change from one epoch to the next is larger than that of "
     "CKA)."
 )
-ALONE = "On average SVCCA does not correlate with the performance of the stitched network (over the epochs of a training)."
+ALONE = (
+    "On average SVCCA does not correlate with the performance of the stitched network (over the epochs of a "
+    "training)."
+)
 R2_FALLS = "$R^2_{LR}(B, AM)$, between the activations of model 2 and the transformed ones, falls along the training."
 NEARNESS = "The nearness $1 - \\lVert AM - B\\rVert^2/\\lVert B\\rVert^2$, with $B$ centred, falls along the training."
 R2_ERRATUM = {
     "kind": "remark",
     "context": (
-        "A stitch $M$ from activations $A$ to $B$ is trained for the task. Figure 4 follows $R^2_{LR}$, the share that a "
+        "A stitch $M$ from activations $A$ to $B$ is trained for the task. Figure 4 follows $R^2_{LR}$, the "
+        "share that a "
         "linear regression explains, along the training."
     ),
     "quote": "the R²_LR values also decrease",
@@ -501,7 +506,8 @@ R2_ERRATUM = {
         "interval reaches from −{high:.3f} to −{low:.3f}."
     ),
     "right": (
-        "There are two such shares, and a third quantity. $R^2_{LR}(B, AM)$ may fall; $R^2_{LR}(AM, B)$ is the same for "
+        "There are two such shares, and a third quantity. $R^2_{LR}(B, AM)$ may fall; $R^2_{LR}(AM, B)$ is the "
+        "same for "
         "every invertible $M$, exactly as CCA; the explanation by distances describes the third, the nearness "
         "$1 - \\lVert AM - B\\rVert^2/\\lVert B\\rVert^2$ of the stitch as it is, with $B$ centred."
     ),
@@ -574,7 +580,8 @@ check_all({
     "After the ReLU CKA ends above its start in three pairs.": (rises_after["cka"] > 0).sum() == 3,
     "In four of five pairs CKA falls more before the ReLU; five pairs do not decide the mean.":
         every((side > 0.01).sum() == 4, interval(side)[0] < 0 < interval(side)[1]),
-    "Before and after the ReLU AM moves away from B, and R²(B, AM) and SVCCA are below their start, after every epoch of "
+    "Before and after the ReLU AM moves away from B, and R²(B, AM) and SVCCA are below their start, after every "
+    "epoch of "
     "every pair.": lower,
     "In the short run after the ReLU CKA ends within 0.005 of its start.": every(len(rises_brief) == 5,
         rises_brief["cka"].abs() < 0.005),
@@ -721,8 +728,10 @@ readable(
 
 # %% tags=["hide-input"]
 UNCHANGED = (
-    "In a network stitched to itself from the identity, the accuracy remains essentially unchanged while CKA is lowered. "
-    "(Points lost beyond a control that is trained alike without a penalty, over the epochs whose CKA is below 0.75, less "
+    "In a network stitched to itself from the identity, the accuracy remains essentially unchanged while CKA is "
+    "lowered. "
+    "(Points lost beyond a control that is trained alike without a penalty, over the epochs whose CKA is below "
+    "0.75, less "
     "than the paper asks.)"
 )
 here = {"link": "rec-experiment-4", "scale": {"networks": "a ResNet-20 of three times the width"}}
@@ -930,7 +939,8 @@ VARIES = "Trained networks are not invariant under such orthogonal matrices, the
 of_images = {"matters": 1, "scale": {"test_images": 10_000}, **here}
 claim("section-6-4-accuracy", "§6.4, accuracy", VARIES, (alone, turned), "accuracy", **of_images)
 NO_AIM = (
-    "CKA is no objective for direct matching: the stitch between two networks that is trained for the largest CKA alone, "
+    "CKA is no objective for direct matching: the stitch between two networks that is trained for the largest "
+    "CKA alone, "
     "from the identity, is less accurate than least squares."
 )
 of_images = {"matters": 1, "scale": {"test_images": 10_000, "stitch_images": 50_000}, **here}
@@ -949,7 +959,8 @@ check_all({
         every(turned["accuracy"] < 15, turned.groupby("pair").size() == 5, turned["pair"].nunique() == 5),
     "A rotation does a little more than a permutation, on average, and both leave less than 15 %.":
         turned["accuracy"].mean() < permuted["accuracy"].mean() < 15 < turned["base_accuracy"].mean() / 5,
-    "Trained for CKA alone a stitch has a higher CKA than least squares, and 13 to 22 % accuracy, in each of five pairs.":
+    "Trained for CKA alone a stitch has a higher CKA than least squares, and 13 to 22 % accuracy, in each of "
+    "five pairs.":
         every(len(chosen) == 5, chosen["cka"] > fitted["cka"], chosen["accuracy"].between(13, 22)),
     "Least squares has 78 to 82 % in each pair.": fitted["accuracy"].between(78, 82),
 })
@@ -1169,8 +1180,10 @@ late = small[small.index.get_level_values("layer") >= 3]
 at_top = of(of_tiny, front="trained")["kept"]
 # fmt: off
 check_all({
-    "A trained front has a higher CKA than an untrained one, and a better stitch, at each layer of each pair of Tiny-10.":
-        every(sides["cka"]["trained"] > sides["cka"]["untrained"], sides["kept"]["trained"] > sides["kept"]["untrained"],
+    "A trained front has a higher CKA than an untrained one, and a better stitch, at each layer of each pair of "
+    "Tiny-10.":
+        every(sides["cka"]["trained"] > sides["cka"]["untrained"],
+                sides["kept"]["trained"] > sides["kept"]["untrained"],
               len(sides) == 40),
     "Over the layers of trained fronts the rank correlation of CKA with the best stitch is below 0.2 in each pair of "
     "Tiny-10, and the best stitch keeps 90 % or more everywhere.": every(layers_alone < 0.2, at_top > 90),
@@ -1442,9 +1455,11 @@ passes = sensitivity.pivot_table("ratio", "kept", "measure") > 1
 quarter = of(sensitivity, kept=0.25)
 # fmt: off
 check_all({
-    "With three quarters of the components removed no measure notices in any network, and the probe has lost more than 8 "
+    "With three quarters of the components removed no measure notices in any network, and the probe has lost "
+    "more than 8 "
     "points in each.": every(~of(sensitivity, kept=[k for k in KEPT if k >= 0.25])["detected"], quarter["lost"] > 8),
-    "Procrustes passes its threshold between 75 and 90 %, in each network, the one of permutations with positive scalings "
+    "Procrustes passes its threshold between 75 and 90 %, in each network, the one of permutations with "
+    "positive scalings "
     "(CKA) between 90 and 95 % on average, and no other does.":
         every(passes.loc[0.05, ["procrustes", "grelu cka"]], passes.loc[0.1, "procrustes"], passes.sum().sum() == 3,
               of(sensitivity, measure="procrustes", kept=0.1)["detected"]),

@@ -569,7 +569,8 @@ lite_columns |= {"quantile": LITE_QUANTILE}
 whole["place"] = np.where(whole["layer"] == LINEAR, LINEAR, "after ReLU6")
 iou, count = (lines(whole, ["place", "network"], s, **lite_columns) for s in ("mean_iou", "above_0.04"))
 by_layer = lines(whole, ["layer", "network"], "mean_iou", **lite_columns)
-after_relu, at_linear = ({s: of(rows, place=place, weights="trained") for s, rows in {"iou": iou, "count": count}.items()}
+after_relu, at_linear = ({s: of(rows, place=place, weights="trained") for s, rows in {"iou": iou,
+        "count": count}.items()}
     for place in ("after ReLU6", LINEAR))  # fmt: skip
 fall = iou.pivot_table("slope", ["place", "network"], "weights").reset_index()
 fall = fall.assign(
@@ -660,18 +661,21 @@ check_all({
     "With equal areas no network falls after the first ReLU6, on average over the blocks.":
         equal.loc[[FIRST], change].between(0, 5),
     "With equal areas the linear output changes by less than 4 %, in both directions.":
-        every(equal.loc[[LINEAR], change].abs() < 4, equal.loc[[LINEAR], change].min() < 0 < equal.loc[[LINEAR], change].max()),
+        every(equal.loc[[LINEAR], change].abs() < 4, equal.loc[[LINEAR], change].min() < 0 < equal.loc[[LINEAR],
+                change].max()),
     "Without empty units the first ReLU6 changes by less than 4 %, in both directions.":
         every(equal.loc[[FIRST], "change_filled"].abs() < 4,
               equal.loc[[FIRST], "change_filled"].min() < 0 < equal.loc[[FIRST], "change_filled"].max()),
     "After the second ReLU6 the IoU rises with equal areas, without empty units, too.":
         every(equal.loc[[SECOND], change] > 20, equal.loc[[SECOND], "change_filled"] > 5),
-    "With equal areas untrained networks lose a little after the first ReLU6.": fresh.loc[[FIRST], change].between(-5, -2),
+    "With equal areas untrained networks lose a little after the first ReLU6.":
+        fresh.loc[[FIRST], change].between(-5, -2),
     "Many units of the own basis select no pixel after the second ReLU6, and none in a random basis.":
         every(equal.loc[[SECOND], "own_empty"] > 8, equal["random_empty"] < 0.1),
     "Fewer than 5 % of the units are empty after the first ReLU6, and none at the linear output.":
         every(equal.loc[[FIRST], "own_empty"] < 5, equal.loc[[LINEAR], "own_empty"] == 0),
-    "Untrained networks change by less than 0.05 points, and fall by less than half as much of their IoU as trained ones.":
+    "Untrained networks change by less than 0.05 points, and fall by less than half as much of their IoU as "
+    "trained ones.":
         every(falls.xs("untrained", level="weights").abs() < 0.05,
               2 * relative[FIRST, "untrained"] < relative[FIRST, "trained"]),
     "With the usual levels half of the interpretable units are lost after the first ReLU6.":
@@ -679,7 +683,8 @@ check_all({
     "With the usual levels hardly any is lost at the linear output.":
         abs(count_of.loc[LINEAR, (USUAL, "random")] - count_of.loc[LINEAR, (USUAL, "own")]) < 0.5,
     "With equal areas the count does not fall, and more units count in the own basis.":
-        every(count_of[EQUAL]["random"] > 0.97 * count_of[EQUAL]["own"], count_of[EQUAL]["own"] > count_of[USUAL]["own"]),
+        every(count_of[EQUAL]["random"] > 0.97 * count_of[EQUAL]["own"],
+                count_of[EQUAL]["own"] > count_of[USUAL]["own"]),
     "The IoU is below 3 %, and more units than by chance exceed its level.":
         every(100 * whole["mean_iou"] < 3, of_chance > 10),
     "With the usual levels the IoU falls at every stage of every network after the first ReLU6.":
@@ -725,7 +730,8 @@ told.say(**ends(units=units.get_group("after ReLU6"), linear_units=units.get_gro
 # networks are called *not kept* above; two of them were, to the digit.
 #
 # *What would change it*: equal areas as small as a random basis has with the usual levels ($q = 0.00125$), where
-# the fall could return; a rotation that leaves out units that are almost always 0; other images; the networks of the paper.
+# the fall could return; a rotation that leaves out units that are almost always 0; other images; the networks of the
+# paper.
 #
 # (rec-small)=
 # ## Figure 3 on small networks, before and after training
@@ -840,7 +846,8 @@ forest(
 # ---
 # alt: >-
 #   Four panels: drawn scenes with usual levels, first and second training, with equal areas, and street scenes;
-#   in each, five rows, no ReLU, ReLU, tanh, GELU and ConvNeXt, with dots for networks, a mean and an interval about zero.
+#   in each, five rows, no ReLU, ReLU, tanh, GELU and ConvNeXt, with dots for networks, a mean and an interval about
+#   zero.
 # ---
 # On drawn scenes training adds points of IoU with ReLU and GELU, with both kinds of level, and nothing that we see
 # without an activation.
@@ -949,7 +956,8 @@ check_all({
               street_over["high"] > 0),
     "Six networks of each kind do not tell tanh from ReLU at q = 0.05.":
         every(len(of_05) == 6, np.prod(interval(of_05["ReLU"] - of_05["tanh"])) < 0),
-    "Means do not follow the size of the group.": not (by_size.is_monotonic_increasing or by_size.is_monotonic_decreasing),
+    "Means do not follow the size of the group.":
+        not (by_size.is_monotonic_increasing or by_size.is_monotonic_decreasing),
 })
 # fmt: on
 names = {"relu": "ReLU", "gelu": "GELU", "tanh": "tanh", "none": "no ReLU"}
@@ -1026,8 +1034,10 @@ for dataset, scenes in SCENES.items():
         "ReLU than without, each against its untrained networks.)",
         (fall_of["ReLU"], fall_of["no ReLU"]), "fall", place=f"{NO_RELU}; {scenes}", matters=0.001, **on_small)
     claim(f"godfrey-figure-3-convnext-{dataset}",
-        "For ConvNeXt interpretability does not fall. (Judged as: by training it falls more for the network with ReLU.)",
-        (fall_of["ReLU"], fall_of["ConvNeXt"]), "fall", place=f"Figure 3, ConvNeXt; {scenes}", matters=0.001, **on_small)
+        "For ConvNeXt interpretability does not fall. (Judged as: by training it falls more for the network "
+        "with ReLU.)",
+        (fall_of["ReLU"],
+                fall_of["ConvNeXt"]), "fall", place=f"Figure 3, ConvNeXt; {scenes}", matters=0.001, **on_small)
     claim(f"godfrey-figure-3-convnext-rises-{dataset}",
         "For ConvNeXt the number of interpretable units rises with rotation. (Units above the null; trained minus "
         "untrained.)",
@@ -1039,7 +1049,8 @@ for dataset, scenes in SCENES.items():
         (of(next_count, weights="trained"), 0), "slope",
         place=f"Figure 3, ConvNeXt, the trained network; {scenes}", matters=0.02, **on_small)
     claim(f"godfrey-section-6-fewer-{dataset}",
-        "Without ReLU on the residual output far fewer units are interpretable in the own basis, at the tool's threshold "
+        "Without ReLU on the residual output far fewer units are interpretable in the own basis, at the tool's "
+        "threshold "
         "of 0.04. (Quantile 0.02: at the tool's 0.005 small networks have none.)",
         fewer, "above_0.04", place=f"§6, number of units; {scenes}", matters=0.05, **on_small)
     # fmt: on
@@ -1047,12 +1058,14 @@ mine = on_small | {"scale": None, "whose": "ours", "matters": 0.001}
 # fmt: off
 claim("godfrey-section-6-group-tanh",
     "Intertwiner groups justify the special place of the activation basis: where the group keeps the axes, "
-    "interpretability falls as the basis is rotated. (The slope of the mean IoU of trained networks. The paper has ReLU; "
+    "interpretability falls as the basis is rotated. (The slope of the mean IoU of trained networks. The paper "
+    "has ReLU; "
     "tanh is ours.)",
     (0, of(small(kind="tanh", dataset="concepts"), weights="trained")), "slope",
     place="§6 and §8, the conclusion, for tanh, the trained network", **mine)
 claim("godfrey-section-6-group-gelu",
-    "By training, interpretability falls more with GELU, whose group is the smallest, than where there is no activation. "
+    "By training, interpretability falls more with GELU, whose group is the smallest, than where there is no "
+    "activation. "
     "(Ours.)",
     tuple(of(falls_of, dataset="concepts", kind=kind) for kind in ("GELU", "no ReLU")), "fall",
     place="§6 and §8, the conclusion, for GELU", **mine)
@@ -1144,7 +1157,8 @@ check_all({
         every(*(above_0[kind][["output", "inside", "convolution"]] == [False, True, False] for kind in NONE)),
     "Five intervals lie above 0 on drawn scenes.": len(five) == 5,
     "One of them lies above 0 on street scenes: the convolution of the network with ReLU.":
-        every((street_inside.loc[five, "low"] > 0).sum() == 1, street_inside["low"].get(("ReLU", "convolution"), np.nan) > 0),
+        every((street_inside.loc[five, "low"] > 0).sum() == 1, street_inside["low"].get(("ReLU", "convolution"),
+                np.nan) > 0),
     "On street scenes seven of nine intervals contain 0, and the convolution of ConvNeXt lies below.":
         every(((street_inside["low"] < 0) & (street_inside["high"] > 0)).sum() == 7, len(street_inside) == 9,
               street_inside["high"].get(("ConvNeXt", "convolution"), np.nan) < 0),
@@ -1208,7 +1222,8 @@ told.say(small_true_masks=true_masks["concepts"], small_true_street=true_masks["
 # Their repository has no dissection: it names NetDissect-Lite, whose concepts are those of Broden at 224 pixels,
 # without materials.
 # Their script for rotations takes angles from arccosines, which loses signs, can permute the rows of a rotation
-# so that large entries lie on the diagonal, and goes in ten steps of α; the paper does not say which steps figure 3 has.
+# so that large entries lie on the diagonal, and goes in ten steps of α; the paper does not say which steps figure 3
+# has.
 # How the ResNet-50 without ReLU was finetuned stands in an appendix that we do not have, and in no repository.
 #
 # (rec-units-claims)=
