@@ -26,8 +26,8 @@
 # *Do concepts lie along these axes more than along others?*
 #
 # **By the usual measure, yes. But units of a random basis also select fewer pixels; when all select equally
-# many, the mean overlap hardly changes in networks trained on ImageNet.** In small networks with ReLU or GELU it still
-# falls, more after training than before.
+# many, the mean overlap hardly changes in networks trained on ImageNet.** In small networks with ReLU or GELU, on
+# drawn scenes, it still falls, more after training than before.
 # *Turn the basis of two units ({numref}`fig-turn`): which of them keeps a concept?*
 
 # %% tags=["hide-input"]
