@@ -1149,7 +1149,7 @@ def noise(front, way, pair, layer, stitch_epochs):
     S = nn.Conv2d(shape[0], shape[0], 1).to(device)
     if way == "least squares":
         a, b = as_rows(A), as_rows(B)
-        M = torch.linalg.lstsq(a - a.mean(0), b - b.mean(0)).solution
+        M = torch.linalg.pinv(a - a.mean(0)) @ (b - b.mean(0))  # a channel may be constant
         S.weight.data, S.bias.data = M.T[:, :, None, None].contiguous(), b.mean(0) - a.mean(0) @ M
     else:
         with torch.random.fork_rng():
