@@ -50,8 +50,7 @@ from intertwine import devices
 from intertwine.features import rows
 from intertwine.groups import GReLU, Orthogonal
 from intertwine.training import evaluate, train
-from intertwine_book import data, models, zoo
-from intertwine_book.experiments import sanity_rotations as sanity
+from intertwine_book import data, models, sanity, zoo
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.matrices import heatmap
 from intertwine_book.figures.penalties import (

@@ -73,7 +73,6 @@ from intertwine.stitching import STITCH_RECIPES, Junction, stitch_at
 from intertwine.training import evaluate
 from intertwine.weightspace import relative_error
 from intertwine_book import data, zoo
-from intertwine_book.experiments.matching.directions import variance_restored
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.dots import dots
@@ -305,7 +304,7 @@ stretch = B.std(0) / ((A - mean_A) @ M).std(0)
 restored = M * stretch  # the bias keeps the mean
 
 # %% tags=["hide-input"]
-of_library = variance_restored(place.statistics)
+of_library = alignment.variance_restored(place.statistics)
 assert relative_error(restored, of_library.weight.T) < 1e-3
 print(f"variance restored {stitch_at(place, of_library).evaluate(test):.1%}")
 

@@ -38,8 +38,8 @@ import torch
 import torch.nn.functional as F
 
 from intertwine import devices, dissection
+from intertwine_book import dissected as experiment
 from intertwine_book import zoo
-from intertwine_book.experiments import interpretability as experiment
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.dissection import counting, dissection_steps, gallery
 from intertwine_book.figures.forest import forest

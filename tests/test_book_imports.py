@@ -74,7 +74,7 @@ def test_an_edit_makes_the_chapters_stale_that_import_the_module_and_no_others(l
         return changed
 
     edited("intertwine_book.figures.shallow")
-    assert edited("intertwine_book.experiments.interpretability") == {"05_interpretability"}
+    assert edited("intertwine_book.dissected") == {"05_interpretability"}
     assert len(edited("intertwine.files")) == len(SOURCES)  # tables are written with it
     assert not edited("intertwine_book.claims.page")  # it makes pages, not chapters
 

@@ -15,7 +15,7 @@ from intertwine.shallow import compress
 from intertwine.stitching import split, stitch
 from intertwine.training import Recipe, evaluate, train
 from intertwine.weightspace import find_symmetries
-from intertwine_book.experiments.sanity_rotations import best_linear_map
+from intertwine_book.sanity import best_linear_map
 
 
 class Residual(nn.Sequential):

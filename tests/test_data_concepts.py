@@ -14,7 +14,7 @@ from torch import nn
 from intertwine.data import Masks
 from intertwine_book import data, models
 from intertwine_book.data import SegmentedFolder, concepts, patches, scenes
-from intertwine_book.experiments.interpretability import STREET
+from intertwine_book.data.segmented import STREET
 
 CAMVID = Path(os.environ.get("INTERTWINE_DATA", "")) / "camvid"
 NAMES = list(STREET)

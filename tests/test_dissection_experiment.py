@@ -11,7 +11,7 @@ import torch.nn.functional as F
 
 from intertwine.dissection import dissect, examples
 from intertwine_book import data, models
-from intertwine_book.experiments import interpretability as experiment
+from intertwine_book import dissected as experiment
 from intertwine_book.results.slopes import added, slopes
 from intertwine_book.zoo import RECIPES
 

@@ -6,8 +6,7 @@ import pytest
 import torch
 from helpers import assert_usable
 
-from intertwine_book import data, models, zoo
-from intertwine_book.experiments import sanity_rotations as sanity
+from intertwine_book import data, models, sanity, zoo
 from intertwine_book.live.angle import angle, repaired, turning
 from intertwine_book.live.export import rounded
 

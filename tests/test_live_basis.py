@@ -9,7 +9,7 @@ from helpers import assert_usable
 from intertwine import dissection
 from intertwine.data import Masks
 from intertwine_book import data, models
-from intertwine_book.experiments import interpretability as networks
+from intertwine_book import dissected as networks
 from intertwine_book.figures.style import COLOURS
 from intertwine_book.live.basis import pair_of, turned, turning_basis, two_units
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from intertwine_book.experiments.matching.directions import variance_restored
+from intertwine.alignment import variance_restored
 from intertwine_book.live import benches
 from intertwine_book.live.bench import bench
 from intertwine_book.live.digit_networks import digit_networks

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import nn
 
+from intertwine.alignment import variance_restored
 from intertwine.features import activations
-from intertwine_book.experiments.matching.directions import variance_restored
 from intertwine_book.live.digit_networks import digit_networks
 from intertwine_book.live.export import from_page
 

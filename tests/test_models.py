@@ -111,6 +111,13 @@ def test_numbers_count_modules_as_godfrey2022_does(build):
         assert layer.number == f"{names.index(layer.name)}{'*' * layer.in_block}"
 
 
+def test_cuts_are_in_front_of_relus_and_behind_blocks():
+    assert models.cuts(models.tiny10(), [3]) == ["bn3"]
+    assert models.cuts(models.resnet20(), range(1, 11))[-1] == "block9.relu2"
+    with pytest.raises(ValueError, match="from 1 to 4, was given"):
+        models.cuts(models.myrtle(4), [0, 5])
+
+
 @each
 def test_hidden_layers_are_the_activations_in_the_order_of_the_forward_pass(build, shape):
     network = build()

@@ -1,6 +1,7 @@
 """Published networks: recognised, read whole or not at all, as accurate as their list says, and in pairs."""
 
 import pickle
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from torch import Tensor, nn
 from intertwine.data import Dataset
 from intertwine.training import evaluate
 from intertwine_book import data, models
-from intertwine_book.experiments.published import PUBLISHED, published_pairs, resnet20_groups
+from intertwine_book.models.published import PUBLISHED, published_pairs
 
 FILES = models.published_files()
 
@@ -211,17 +212,21 @@ def test_eight_pairs_are_of_independent_trainings(checkpoints, monkeypatch):
     assert torch.equal(first[0][1].conv1.weight, networks[1].conv1.weight)
 
 
-def test_resnet_20_of_the_authors_and_of_others_have_the_images_that_each_expects(checkpoints, monkeypatch):
-    monkeypatch.setenv("INTERTWINE_DATA", str(checkpoints.parent))
-    digits = data.load("digits", "test")
-    groups = resnet20_groups((digits, digits), {"train": 5, "test": 3})
-    (theirs, _), (others, on) = groups[""], groups["_others"]
-    assert (len(theirs), len(others), len(on["train"].images), len(on["test"].images)) == (1, 3, 5, 3)
-    assert "shortcut" in str([*theirs[0][0].state_dict()]) and "shortcut" not in str(
-        [*others[0][0].state_dict()]
-    )
-    assert on["train"].std.flatten().tolist() == pytest.approx(models.IMAGENET_STD)
-    assert groups[""][1]["train"].std.flatten().tolist() != pytest.approx(models.IMAGENET_STD)
+def test_published_pairs_are_disjoint_and_get_the_data_they_expect(tmp_path, monkeypatch):
+    (tmp_path / "checkpoints").mkdir()
+    for k in range(4):
+        torch.save(models.tiny10(seed=k).state_dict(), tmp_path / f"checkpoints/tiny10-in{k}-gn{k}.pt")
+    monkeypatch.setenv("INTERTWINE_DATA", str(tmp_path))
+    monkeypatch.setattr(models.published, "published_files", dict)  # these names are of other networks
+    raw = torch.rand(5, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+    half, quarter = torch.full((3, 1, 1), 0.5), torch.full((3, 1, 1), 0.25)
+    images = data.load("digits", "test")
+    cifar = replace(images, images=(raw - half) / quarter, labels=images.labels[:5], mean=half, std=quarter)
+    pairs, (ours, _) = published_pairs("tiny10", 2, cifar, cifar)
+    firsts = [net.conv1.weight for pair in pairs for net in pair]
+    assert all(torch.equal(w, models.tiny10(seed=k).conv1.weight) for k, w in enumerate(firsts))
+    mean, std = (torch.tensor(x).view(3, 1, 1) for x in models.published.CSISZARIK2021)
+    torch.testing.assert_close(ours.images, (raw - mean) / std, rtol=1e-5, atol=1e-5)
 
 
 def test_pairs_that_are_not_there_are_named_in_one_sentence(tmp_path, monkeypatch):

@@ -11,8 +11,7 @@ from torch import nn
 
 from intertwine.groups import intertwiner_group
 from intertwine.weightspace import find_symmetries, transform_outputs
-from intertwine_book import data, models
-from intertwine_book.experiments import sanity_rotations as sanity
+from intertwine_book import data, models, sanity
 from intertwine_book.zoo import RECIPES
 
 IMAGES = torch.randn(40, 1, 8, 8, generator=torch.Generator().manual_seed(0))

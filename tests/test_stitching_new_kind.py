@@ -8,11 +8,10 @@ from helpers import normal
 from torch import nn
 
 from intertwine.alignment import LinearMap, Statistics, fit
-from intertwine.stitching import STITCH_RECIPES, FromMatrix, stitch
+from intertwine.stitching import STITCH_RECIPES, FromMatrix, Junction, stitch, stitch_all
 from intertwine.stitching.maps.stitch import parameter
+from intertwine.training import evaluate
 from intertwine_book import data, models
-from intertwine_book.experiments.stitches import stitch_many
-from intertwine_book.results.keys import key
 
 
 class Diagonal(FromMatrix):
@@ -64,7 +63,7 @@ def test_a_stitch_of_the_kind_finds_what_it_can_find():
     assert fit(A, 2 * A, Diagonal.fit).weight.diagonal().tolist() == pytest.approx([2, 2, 2])
 
 
-def test_it_stands_in_a_table_beside_kinds_that_have_names():
+def test_it_is_made_beside_kinds_that_have_names():
     kinds = {
         "own": {"kind": Diagonal},
         "trained": {"kind": Diagonal, "least": 0.5, "recipe": SHORT},
@@ -72,11 +71,12 @@ def test_it_stands_in_a_table_beside_kinds_that_have_names():
         "from another": {"kind": Diagonal, "start": "least squares"},
         "low rank": {"kind": "low rank", "rank": 2},
     }
-    options = {"test": TEST, "seed": 0, "device": "cpu"}
-    table = stitch_many([moved()], ["relu2"], kinds, TRAIN, **options).set_index("stitch")
-    assert table.index.tolist() == [*kinds] and table.loc["own", "penalty"] == pytest.approx(0, abs=0.3)
-    (case,) = key([{"options": kinds["trained"]}], len).cases
-    assert case["options"]["kind"] == [f"{__name__}.Diagonal", 1]
+    one, two = moved()
+    place = Junction(one, two, "relu2", TRAIN, test=TEST, device="cpu")
+    made = stitch_all(place, kinds, seed=0)
+    assert [*made] == [*kinds] and made["own"].recipe.epochs == 0 < made["trained"].recipe.epochs
+    alone = evaluate(one, TEST.images, TEST.labels)
+    assert place.judge(made["own"]).accuracy == pytest.approx(alone, abs=0.003)
 
 
 def test_a_function_of_statistics_returns_a_matrix_or_a_map():

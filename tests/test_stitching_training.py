@@ -1,12 +1,10 @@
-"""Stitches by task loss: as running both networks at every step, only the stitch moves, and tables."""
+"""Stitches by task loss: as running both networks at every step, and only the stitch moves."""
 
 import copy
 from dataclasses import replace
-from functools import cache, partial
-from math import isnan
+from functools import cache
 
 import jaxtyping
-import pandas as pd
 import pytest
 import torch
 import torch.nn.functional as F
@@ -33,9 +31,7 @@ from intertwine.stitching.make import join
 from intertwine.stitching.maps import options_of
 from intertwine.stitching.task_loss import Training, train_together
 from intertwine.training import Batches, build_optimizer, evaluate, train
-from intertwine_book import data, models, results
-from intertwine_book.experiments import stitches as tables
-from intertwine_book.experiments.stitches import stitch_many, stitch_rows
+from intertwine_book import data, models
 from intertwine_book.zoo import RECIPES
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -355,7 +351,7 @@ def test_planted_elements_are_recovered_by_task_loss(k):
 
 
 def test_our_optimiser_beats_the_relaxation():
-    """After as many epochs; benchmarks/bench_stitching.py compares the full budgets, and the seconds."""
+    """After as many epochs."""
     birkhoff = replace(STITCH_RECIPES["godfrey2022 birkhoff"], flip=False, shift=0, batch_norm="frozen")
     for layer in ("relu2", "relu3"):
         place = junction(layer)
@@ -370,18 +366,6 @@ def test_our_optimiser_beats_the_relaxation():
 
 
 ONCE = {"recipe": replace(PLAIN, epochs=1)}
-PLANS = {
-    "no stitch": {"kind": "identity"},
-    "random": {"kind": "random permutation"},
-    "rank 2": {"kind": "low rank", "rank": 2},
-    "full": {"kind": "full", **ONCE},
-    "sparse": {"kind": "sparse", "alpha": 1.0, **ONCE},
-    "rank 1": {"kind": "low rank", "rank": 1, "start": "random", **ONCE},
-    "orthogonal": {"kind": "orthogonal", **ONCE},
-    "matched": {"kind": "scaled permutation", **ONCE},
-    "entropic": {"kind": "G_ReLU", "batch_norm": "reestimated", **ONCE},
-    "birkhoff": {"kind": "Birkhoff", "recipe": replace(PLAIN, epochs=1, targets="soft")},
-}
 
 
 def test_names_that_are_unknown_get_one_sentence():
@@ -456,98 +440,10 @@ def test_values_without_autocast_are_stored_once_beside_those_of_a_training_in_b
     assert plain.stored("train", exact=True) is plain.stored("train")
 
 
-def test_many_stitches_make_one_table():
-    pairs, options = [(network(0), network(1)), (network(1), network(1))], {"test": TEST, **EXACT}
-    table = stitch_many(pairs, ["relu4"], PLANS, FIT, validation=VALIDATION, seed=0, **options)
-    assert table["pair"].tolist() == [0] * len(PLANS) + [1] * len(PLANS)
-    assert table["stitch"].tolist() == [*PLANS, *PLANS]
-    clean = (table["accuracy1"] + table["accuracy2"]) / 2
-    pd.testing.assert_series_equal(table["penalty"], clean - table["accuracy"], check_names=False)
-    assert table["accuracy2"].iloc[0] == pytest.approx(100 * accuracy(network(1)))
-    itself = table[(table["pair"] == 1) & (table["stitch"] == "no stitch")].iloc[0]
-    assert itself["penalty"] == pytest.approx(0) and itself["relative_accuracy"] == pytest.approx(1)
-    trained = ["recipe" in options for options in PLANS.values()] * 2
-    assert table["best_test_accuracy"].notna().tolist() == trained
-    assert table["batch_norm"].value_counts().to_dict() == {"frozen": 18, "reestimated": 2}
-    place = Junction(network(0), network(1), "relu4", FIT, validation=VALIDATION, **options)
-    again = stitch_rows(place, {"rank 1": PLANS["rank 1"]}, seed=0, accuracies=(90.0, 80.0))
-    row = table[(table["pair"] == 0) & (table["stitch"] == "rank 1")].iloc[0]
-    assert again[0]["accuracy"] == row["accuracy"] and again[0]["penalty"] == 85.0 - row["accuracy"]
-
-
-def test_a_test_set_that_is_not_judged_after_each_epoch_gives_the_same_result():
-    options = {"validation": VALIDATION, "test": TEST, "seed": 0, **EXACT}
-    plans = {name: PLANS[name] for name in ("full", "no stitch")}
+def test_a_test_set_that_is_not_judged_after_each_epoch_gives_the_same_stitch():
     one, two = (
-        stitch_many([(network(0), network(1))], ["relu4"], plans, FIT, test_each_epoch=each, **options)
+        stitch_at(junction("relu4", test_each_epoch=each), "full", recipe=PLAIN, seed=0)
         for each in (True, False)
     )
-    assert set(one) - set(two) == {"best_test_accuracy", "best_test_penalty"}
-    pd.testing.assert_frame_equal(one[list(two)].drop(columns="seconds"), two.drop(columns="seconds"))
-
-
-def test_a_map_that_is_not_trained_sees_the_test_images_once(monkeypatch):
-    place, seen = junction(), []
-    judge = place.judge
-    monkeypatch.setattr(place, "judge", lambda made, name="test": seen.append(name) or judge(made, name))
-    (row,) = stitch_rows(place, {"fit": {"kind": "least squares"}}, seed=0, accuracies=(90.0, 80.0))
-    assert seen.count("test") == 1 and isnan(row["best_test_accuracy"])
-    stitch_rows(place, {"full": {"kind": "full", "recipe": PLAIN}}, seed=0, accuracies=(90.0, 80.0))
-    assert seen.count("test") == 1 + 1 + PLAIN.epochs + 1  # the start, each epoch, and the end
-
-
-def test_all_layers_of_two_networks_of_different_width():
-    layers = [(f"relu{a}", f"relu{b}") for a in (1, 2, 4) for b in (1, 2, 4)]
-    fits = {"least squares": {"kind": "least squares"}, "none": {"kind": "identity"}}
-    table = stitch_many([(network(0), network(2, 3))], layers, fits, FIT, test=TEST, seed=0, **EXACT)
-    assert len(table) == 18 and table["accuracy"].between(0, 100).all()
-    assert list(zip(table["layer1"], table["layer2"], strict=True))[::2] == layers
-
-
-def test_steps_are_kept_and_taken_up_again(tmp_path, monkeypatch):
-    few = {name: PLANS[name] for name in ("no stitch", "full")}
-    run = partial(stitch_many, [(network(0), network(1))], ["relu3", "relu4"], few, FIT)
-    run = partial(run, test=TEST, seed=0, **EXACT)
-    steps = partial(results.steps, "stitches", parameters={"few": True}, seed=0, folder=tmp_path)
-    seen = []
-
-    def stopping(junction, kinds, **known):
-        if len(seen) == 3:
-            raise KeyboardInterrupt
-        seen.append([*kinds])
-        return stitch_rows(junction, kinds, **known)
-
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(tables, "stitch_rows", stopping)
-        run(steps=steps)
-    assert seen == [["no stitch"], ["full"], ["no stitch"]]
-
-    def counting(junction, kinds, **known):
-        seen.append([*kinds])
-        return stitch_rows(junction, kinds, **known)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(tables, "stitch_rows", counting)
-        table = run(steps=steps)
-    assert seen[3:] == [["full"]]
-    plain = run()
-    columns = [name for name in plain if name != "seconds"]
-    pd.testing.assert_frame_equal(table[columns], plain[columns], check_dtype=False)
-
-
-def test_a_junction_and_the_networks_alone_are_computed_once_for_all_kinds(monkeypatch):
-    made, alone = [], []
-
-    def junction(*ends, **options):
-        made.append(ends[2])
-        return Junction(*ends, **options)
-
-    def judged(network, *data):
-        alone.append(network)
-        return evaluate(network, *data)
-
-    monkeypatch.setattr(tables, "Junction", junction)
-    monkeypatch.setattr(tables, "evaluate", judged)
-    fits = {"least squares": {"kind": "least squares"}, "none": {"kind": "identity"}}
-    stitch_many([(network(0), network(1))], ["relu3", "relu4"], fits, FIT, test=TEST, seed=0, **EXACT)
-    assert made == [("relu3", "relu3"), ("relu4", "relu4")] and alone == [network(0), network(1)]
+    assert torch.equal(one.stitch.weight, two.stitch.weight) and one.epoch == two.epoch
+    assert "test_accuracy" in one.history and "test_accuracy" not in two.history

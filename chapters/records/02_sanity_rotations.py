@@ -51,9 +51,8 @@ from myst_nb import glue
 
 from intertwine import devices
 from intertwine.training import MultiStep
-from intertwine_book import data, zoo
+from intertwine_book import data, sanity, zoo
 from intertwine_book.claim import Told
-from intertwine_book.experiments import sanity_rotations as sanity
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.dots import dots

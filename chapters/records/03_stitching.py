@@ -60,11 +60,11 @@ from intertwine.training import evaluate
 from intertwine.weightspace import find_symmetries, match, relative_error
 from intertwine_book import data, models, zoo
 from intertwine_book.claim import Told
-from intertwine_book.experiments.published import published_pairs
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.dots import dots
 from intertwine_book.figures.readable import readable
+from intertwine_book.models import published_pairs
 from intertwine_book.record import Record
 from intertwine_book.results import interval
 from intertwine_book.tidy import of, plain

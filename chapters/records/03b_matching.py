@@ -53,21 +53,19 @@ from torch.nn.functional import cross_entropy
 from torch.optim.swa_utils import update_bn
 
 from intertwine import devices
-from intertwine.alignment import LinearMap, Statistics, lasso, least_squares, orthogonal
+from intertwine.alignment import LinearMap, Statistics, lasso, least_squares, orthogonal, variance_restored
 from intertwine.features import rows as as_rows
 from intertwine.stitching import STITCH_RECIPES, Junction, barriers, stitch_all, stitch_at
 from intertwine.training import evaluate
 from intertwine_book import data, models, zoo
 from intertwine_book.claim import Told
-from intertwine_book.experiments.matching.directions import variance_restored
-from intertwine_book.experiments.matching.networks import cuts
-from intertwine_book.experiments.published import published_pairs
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.dots import dots
 from intertwine_book.figures.readable import readable
 from intertwine_book.figures.scatter import scatter
 from intertwine_book.figures.stitching import map_pictures
+from intertwine_book.models import cuts, published_pairs
 from intertwine_book.record import Record
 from intertwine_book.tidy import of
 
@@ -97,6 +95,7 @@ PUBLISHED = {"dataset": "cifar10", "width": 16, "training": "published", "epochs
 ALL, SOME = {"fit_images": 50_000, "test_images": 10_000}, {"fit_images": 2_500, "test_images": 3_000}
 FEW_TRAIN, MANY_TRAIN = 10_000, 50_000  # images that train a map
 EPOCHS, LONG = 4, 30  # of a map
+TRIANGLE, STEPS = "a triangle up to 0.01", "0.001 in steps"  # learning rates: ours, and the paper's
 LAYERS, BLOCKS, CHOSEN = [*range(1, 9)], [*range(1, 11)], [3, 6]
 PAIRS, OTHER_PAIRS = range((10 if large else 5) + more_pairs), range(3)
 SEEDS, RANKS, ALPHAS = range(4), [4, 8, 16], [0.01, 0.02, 0.04, 0.1]
@@ -390,7 +389,7 @@ def sizes(networks, **where):
 
 
 # %% tags=["hide-input"] figure="fig-rec-matching"
-stitches = percent(stitches.assign(augmentation="none", fitted_to="training images"))
+stitches = percent(stitches.assign(augmentation="none", learning_rate=TRIANGLE, fitted_to="training images"))
 stitches["shortcuts"] = stitches["networks"].map({OTHERS: "without weights"}).fillna("convolutions")
 frozen = of(stitches, batch_norm="frozen", front="trained")
 small, whole = of(frozen, **SOME), of(frozen, **ALL)
@@ -459,6 +458,7 @@ TASK_PAPER = {
     "train_images": 50_000,
     "test_images": 10_000,
     "augmentation": "flips and shifts",
+    "learning_rate": STEPS,
 }
 FIT_PAPER = {"test_images": 10_000, "fitted_to": "test images"}
 RESIDUAL = {"shortcuts": "convolutions"}
@@ -548,7 +548,7 @@ soft = wide(matching, value="relative_accuracy")[["task loss", "hard targets"]]
 alike = soft.groupby("pair").apply(lambda pair: pair["task loss"].corr(pair["hard targets"]))
 targets = pd.DataFrame({"correlation": alike,
         "difference": (soft["task loss"] - soft["hard targets"]).groupby("pair").mean()})
-ran = {"stitch_epochs": EPOCHS, "train_images": FEW_TRAIN, "augmentation": "none"}
+ran = {"stitch_epochs": EPOCHS, "train_images": FEW_TRAIN, "augmentation": "none", "learning_rate": TRIANGLE}
 targets = linked(targets.reset_index().assign(**ran), "stitches")
 claim("soft-hard-correlation", "§4.1, soft and hard targets",
     "The probabilities of model 2 and the labels, as targets, give very highly correlated results. (Correlation of "
@@ -1260,6 +1260,7 @@ def ranks(networks, pair, layer, stitch_epochs, **counts):
 # %% tags=["hide-input"] figure="fig-rec-low-rank"
 ranks = percent(ranks.assign(bias="fitted"))
 ranks["augmentation"] = ranks["stitch_epochs"].map({LONG: "flips and shifts"}).fillna("none")
+ranks["learning_rate"] = ranks["stitch_epochs"].map({LONG: STEPS}).fillna(TRIANGLE)
 ranks["arithmetic"] = "bfloat16"
 limited = of(ranks, rank=RANKS).astype({"rank": int})
 long, short = (of(limited, stitch_epochs=epochs) for epochs in (LONG, EPOCHS))
@@ -1296,6 +1297,7 @@ means(places, "Mean relative accuracy by rank", by="way", columns="rank", head="
 
 # %% tags=["hide-input"]
 RANK_PAPER = {"stitch_epochs": 30, "train_images": 50_000, "augmentation": "flips and shifts"}
+RANK_PAPER |= {"learning_rate": STEPS}
 LONG_PAPER = RANK_PAPER | {"bias": "none", "arithmetic": "float32"}
 here = {"link": "rec-low-rank", "trials": 10, "matters": 0.02}
 EQUAL_RANK = (
@@ -1520,9 +1522,13 @@ both = wide(strong, "way", "relative_accuracy", at)
 share = of(strong, way="trained").set_index(at)["sparsity"]
 both = both.join(share).reset_index()
 SPARSE_RUN = {"stitch_epochs": LONG, "train_images": MANY_TRAIN, "augmentation": "flips and shifts"}
-SPARSE_RUN |= {"arithmetic": "bfloat16", "network_and_layer": "Tiny-10, layers 3 and 6"}
+SPARSE_RUN |= {
+    "arithmetic": "bfloat16",
+    "learning_rate": STEPS,
+    "network_and_layer": "Tiny-10, layers 3 and 6",
+}
 SPARSE_PAPER = {"stitch_epochs": 30, "train_images": 50_000, "augmentation": "flips and shifts"}
-SPARSE_PAPER |= {"arithmetic": "float32", "network_and_layer": "not named"}
+SPARSE_PAPER |= {"arithmetic": "float32", "learning_rate": STEPS, "network_and_layer": "not named"}
 DROP_PAPER = {"train_images": 50_000, "network_and_layer": "not named", "augmentation": "flips and shifts"}
 here = {"link": "rec-sparsity", "trials": 10, "matters": 0.02}
 here["words"] = {
@@ -1802,9 +1808,9 @@ short_lines = of(lines, stitch_epochs=EPOCHS)
 long_lines = lines[~replaced]
 starts, starts_long = starts_of(short_lines), starts_of(long_lines)
 walls, walls_long = walls_of(short_lines), walls_of(long_lines)
-RUN_HERE = {"train_images": FEW_TRAIN, "augmentation": "none", "learning_rate": "a triangle up to 0.01"}
+RUN_HERE = {"train_images": FEW_TRAIN, "augmentation": "none", "learning_rate": TRIANGLE}
 PAPER_STARTS = {"stitch_epochs": 30, "train_images": 50_000, "augmentation": "flips and shifts"}
-PAPER_STARTS |= {"learning_rate": "0.001 in steps"}
+PAPER_STARTS |= {"learning_rate": STEPS}
 
 
 def as_run(rows, epochs):

@@ -60,12 +60,12 @@ from intertwine.similarity.moments import compressed
 from intertwine.stitching.batch_norm import reestimate
 from intertwine_book import data, models, zoo
 from intertwine_book.claim import Told
-from intertwine_book.experiments.published import published_pairs
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.dots import dots
 from intertwine_book.figures.matrices import heatmap
 from intertwine_book.figures.readable import readable
+from intertwine_book.models import published_pairs
 from intertwine_book.record import Record, on_record
 from intertwine_book.results import interval
 from intertwine_book.tidy import of

@@ -56,10 +56,9 @@ from intertwine.dissection import dissect_each, haar_rotation, rotation_planes
 from intertwine.features import activations
 from intertwine.groups import Orthogonal
 from intertwine_book import data, models, zoo
+from intertwine_book import dissected as experiment
 from intertwine_book.claim import Told
 from intertwine_book.data import Segmented
-from intertwine_book.experiments import interpretability as experiment
-from intertwine_book.experiments.interpretability import FIGURE_3_NETWORKS
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.forest import forest
@@ -97,6 +96,7 @@ if tiny:
 DRAWN = {"dataset": "concepts"} | SMALL
 STREET = {"dataset": "camvid"} | SMALL | {"images": 233 if large else 30}
 KINDS = ["no ReLU", "ReLU", "tanh", "GELU", "ConvNeXt"]  # the first four by the size of the group
+FIGURE_3_NETWORKS = ["ReLU", "no ReLU", "ConvNeXt"]  # like the three of godfrey2022
 LAYERS = ["output", "inside", "convolution"]
 USUAL, EQUAL = "usual", "equal areas"
 FIRST, SECOND, LINEAR = "after the first ReLU6", "after the second ReLU6", "linear output"

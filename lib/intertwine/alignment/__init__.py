@@ -13,7 +13,7 @@ from intertwine.alignment.assignment import assignment, g_relu, monomial, permut
 from intertwine.alignment.channel_statistics import Statistics, statistics
 from intertwine.alignment.fit import fit
 from intertwine.alignment.linear_map import LinearMap
-from intertwine.alignment.regression import lasso, least_squares, orthogonal, reduced_rank
+from intertwine.alignment.regression import lasso, least_squares, orthogonal, reduced_rank, variance_restored
 
 __all__ = [
     "LinearMap",
@@ -29,4 +29,5 @@ __all__ = [
     "reduced_rank",
     "statistics",
     "unit_assignment",
+    "variance_restored",
 ]

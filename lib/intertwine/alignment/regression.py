@@ -56,6 +56,25 @@ def reduced_rank(statistics: Statistics, rank: int, *, affine: bool = False) -> 
     return LinearMap.of(root @ (U[:, :rank] * S[:rank]) @ Vh[:rank], statistics, affine)
 
 
+def variance_restored(statistics: Statistics, t: float = 1.0) -> LinearMap:
+    """Least squares whose outputs are stretched, channel by channel, until they vary as much as B does.
+
+    Example:
+        >>> A, noise = torch.randn(2, 500, 3)
+        >>> fitted = variance_restored(Statistics.of(A, A + 2 * noise))
+        >>> torch.allclose(fitted(A).var(0), (A + 2 * noise).var(0), rtol=1e-3)
+        True
+
+    The stretch is taken to the power t, so that t = 0 is least squares. Channels that least squares maps to
+    a constant stay as they are.
+    """
+    weight = least_squares(statistics, affine=True).weight
+    AA, _, BB = statistics.products(centred=True)
+    explained = (weight @ AA * weight).sum(1)
+    stretch = torch.where(explained > 0, BB.diagonal() / explained, 1) ** (t / 2)
+    return LinearMap.of((stretch[:, None] * weight).T, statistics, affine=True)
+
+
 def check_rank(rank: object, shape: tuple[int, ...]) -> None:
     """Raise ValueError, in one sentence, unless a matrix of that shape can have that rank."""
     whole = isinstance(rank, Integral) or (isinstance(rank, Tensor) and rank.dtype == torch.int64)

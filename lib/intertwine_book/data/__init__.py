@@ -12,9 +12,9 @@ from intertwine.data import Dataset
 from intertwine_book.data import concepts, digits, published
 from intertwine_book.data.concepts import scenes
 from intertwine_book.data.pixels import Pixels, normalised
-from intertwine_book.data.segmented import Segmented, SegmentedFolder, patches
+from intertwine_book.data.segmented import Segmented, SegmentedFolder, camvid, patches
 
-__all__ = ["Segmented", "SegmentedFolder", "available", "check", "load", "patches", "scenes"]
+__all__ = ["Segmented", "SegmentedFolder", "available", "camvid", "check", "load", "patches", "scenes"]
 
 _READERS: dict[str, Callable[[str, str | Path | None], Pixels]] = {
     "digits": digits.read,

@@ -1,9 +1,9 @@
-"""Images whose pixels are labelled: any folder of images and indexed masks, and patches of them."""
+"""Images whose pixels are labelled: any folder of images and indexed masks, CamVid, and patches of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -14,6 +14,13 @@ from intertwine import devices, files
 from intertwine.data import Dataset, Masks
 from intertwine.data.masks import same_aspect
 from intertwine_book.data.pixels import Pixels, normalised
+from intertwine_book.data.root import data_root
+
+STREET = (
+    *("Sky", "Building", "Pole", "Road", "Pavement", "Tree", "Sign", "Fence"),
+    *("Car", "Pedestrian", "Cyclist"),
+)
+"""What CamVid's masks tell apart."""
 
 
 class Segmented(NamedTuple):
@@ -102,6 +109,20 @@ class SegmentedFolder:
         if lost := sorted(set(images) - set(masks)):
             raise ValueError(f"Expected a mask in {self.masks} for every image, found none for {lost[0]!r}.")
         return [(images[name], masks[name]) for name in sorted(images)]
+
+
+def camvid(split: str, *, root: str | Path | None = None, **options: Any) -> Segmented:
+    """Frames of CamVid, eleven classes of pixels: camvid/train and camvid/trainannot hold frames and masks.
+
+    The folder camvid lies in `root`, or in the data root; options are those of `SegmentedFolder.load`.
+    """
+    folder = data_root(root) / "camvid"
+    if not folder.is_dir():
+        raise FileNotFoundError(
+            f"CamVid is not in {folder} and is not downloaded: put the folders train, trainannot, test and "
+            "testannot of SegNet's copy there, or leave camvid out of `datasets` and `lite_networks` empty."
+        )
+    return SegmentedFolder(folder / split, folder / f"{split}annot", STREET).load(**options)
 
 
 def _check_sizes(image: Path, mask: Path) -> None:

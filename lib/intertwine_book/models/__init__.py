@@ -23,13 +23,14 @@ from intertwine_book.models.efficientnet_lite import LITE_MEAN, LITE_STD, effici
 from intertwine_book.models.fcn import fcn
 from intertwine_book.models.lenet import lenet
 from intertwine_book.models.myrtle import myrtle
-from intertwine_book.models.network import HiddenLayer, Network
+from intertwine_book.models.network import HiddenLayer, Network, cuts
 from intertwine_book.models.published import (
     IMAGENET_MEAN,
     IMAGENET_STD,
     Published,
     load_published,
     published_files,
+    published_pairs,
 )
 from intertwine_book.models.residual import residual
 from intertwine_book.models.resnet import resnet18, resnet20
@@ -45,12 +46,14 @@ __all__ = [
     "Network",
     "Published",
     "convnext",
+    "cuts",
     "efficientnet_lite",
     "fcn",
     "lenet",
     "load_published",
     "myrtle",
     "published_files",
+    "published_pairs",
     "residual",
     "resnet18",
     "resnet20",

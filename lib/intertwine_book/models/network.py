@@ -1,9 +1,9 @@
-"""A network of named layers that lists its hidden ones."""
+"""A network of named layers that lists its hidden ones, and where csiszarik2021 cuts it."""
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from operator import ge
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -77,3 +77,25 @@ class Network(nn.Sequential):
         if not self.resizable or len(shape) != 3:
             return shape == self.input_shape
         return shape[0] == self.input_shape[0] and all(map(ge, shape, self.input_shape))
+
+
+def cuts(network: nn.Module, layers: Sequence[int] | None = None, *, after: bool = False) -> list[str]:
+    """Where csiszarik2021 cuts: between batch norm and ReLU, and in a residual network behind its blocks.
+
+    Example:
+        >>> from intertwine_book.models import resnet20, tiny10
+        >>> cuts(tiny10(), [1, 8]), cuts(resnet20(), [1, 2])
+        (['bn1', 'bn8'], ['bn1', 'block1.relu2'])
+        >>> cuts(tiny10(), [1, 8], after=True)
+        ['relu1', 'relu8']
+
+    The network has batch norm; the layers are numbers, from 1, of hidden layers that are not inside a block.
+    With `after`, it is cut after the ReLU everywhere.
+    """
+    known = [layer.name for layer in cast(Network, network).hidden_layers() if not layer.in_block]
+    layers = range(1, len(known) + 1) if layers is None else layers
+    if not set(layers) <= set(range(1, len(known) + 1)):
+        raise ValueError(f"Expected layers from 1 to {len(known)}, was given {list(layers)}.")
+    if after:
+        return [known[k - 1] for k in layers]
+    return [known[k - 1] if "." in known[k - 1] else known[k - 1].replace("relu", "bn") for k in layers]

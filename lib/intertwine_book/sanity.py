@@ -2,9 +2,10 @@
 
 import copy
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import pandas as pd
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -16,7 +17,6 @@ from intertwine.data import Dataset
 from intertwine.features import channel_axis
 from intertwine.training import Recipe, evaluate, train
 from intertwine.weightspace import find_symmetries, transform_outputs
-from intertwine_book.experiments.rows import Row, tabled
 
 TRANSFORMS: dict[str, Callable[[int], groups.MatrixGroup]] = {
     "permutations": groups.Permutations,
@@ -44,7 +44,6 @@ def draw(name: str, n: int, generator: torch.Generator, *, scale: float = 1.0) -
     return A / math.exp(scale**2 / 2) if "scalings" in name else A
 
 
-@tabled
 def best_linear_map(
     network: nn.Module,
     layer: str,
@@ -53,7 +52,7 @@ def best_linear_map(
     images: Float[Tensor, "N ..."],
     test_images: Float[Tensor, "M ..."],
     test_labels: Int[Tensor, " M"],
-) -> Iterator[Row]:
+) -> pd.DataFrame:
     """The best linear repair after the activation, in closed form, and the accuracy that remains lost.
 
     With z the output of `layer`, R is the least-squares map from σ(Az) to σ(z) over `images`, channels mixed
@@ -87,7 +86,7 @@ def best_linear_map(
             )
         base = int((back(activation(z_test)).argmax(1) == test_labels).sum())
         axis = channel_axis(z)
-        group = groups.intertwiner_group(activation, z.shape[axis])
+        group, table = groups.intertwiner_group(activation, z.shape[axis]), []
         for name, matrices in transforms.items():
             for trial, A in enumerate(matrices):
                 turned = (torch.tensordot(v, A.to(v), ([axis], [1])) for v in (z, z_test))
@@ -100,7 +99,8 @@ def best_linear_map(
                 row |= {"unexplained": unexplained.item(), "accuracy": 100 * correct / len(test_labels)}
                 row |= {"base_accuracy": 100 * base / len(test_labels)}
                 row |= {"penalty": 100 * (base - correct) / len(test_labels)}
-                yield row | {"penalty_images": base - correct}
+                table.append(row | {"penalty_images": base - correct})
+    return pd.DataFrame(table)
 
 
 def finetuned(

@@ -1,7 +1,4 @@
-"""Chapter 5 and its record: small networks, trained and untrained, their layers, and what they see."""
-
-from pathlib import Path
-from typing import Any
+"""What chapter 5 and its record dissect: small networks, trained and untrained, and images for them."""
 
 import torch
 from jaxtyping import Float
@@ -13,8 +10,7 @@ from intertwine.data import Dataset
 from intertwine.features import activations
 from intertwine.training import Recipe
 from intertwine_book import data, zoo
-from intertwine_book.data import Segmented, SegmentedFolder
-from intertwine_book.data.root import data_root
+from intertwine_book.data import Segmented, camvid
 from intertwine_book.zoo import Spec
 
 SMALL_NETWORKS: dict[str, tuple[str, dict[str, str]]] = {
@@ -26,25 +22,8 @@ SMALL_NETWORKS: dict[str, tuple[str, dict[str, str]]] = {
 }
 """The three of godfrey2022 figure 3, small, and two with other activations on the residual output."""
 
-FIGURE_3_NETWORKS = ["ReLU", "no ReLU", "ConvNeXt"]
-"""Small networks like the three of godfrey2022 figure 3."""
-
 RESIDUAL_LAYERS = {"output": "block2", "inside": "block2.inner", "convolution": "block2.conv2"}
 CONVNEXT_LAYERS = {"output": "block3", "inside": "block3.gelu", "convolution": "block3.shrink"}
-
-STREET = (
-    "Sky",
-    "Building",
-    "Pole",
-    "Road",
-    "Pavement",
-    "Tree",
-    "Sign",
-    "Fence",
-    "Car",
-    "Pedestrian",
-    "Cyclist",
-)
 
 
 def sets(
@@ -98,17 +77,3 @@ def maps(
     """
     name = (CONVNEXT_LAYERS if kind == "ConvNeXt" else RESIDUAL_LAYERS)[layer]
     return activations(network, [name], images)[name]
-
-
-def camvid(split: str, *, root: str | Path | None = None, **options: Any) -> Segmented:
-    """Frames of CamVid, eleven classes of pixels: camvid/train and camvid/trainannot hold frames and masks.
-
-    The folder camvid lies in `root`, or in the data root; options are those of `SegmentedFolder.load`.
-    """
-    folder = data_root(root) / "camvid"
-    if not folder.is_dir():
-        raise FileNotFoundError(
-            f"CamVid is not in {folder} and is not downloaded: put the folders train, trainannot, test and "
-            "testannot of SegNet's copy there, or leave camvid out of `datasets` and `lite_networks` empty."
-        )
-    return SegmentedFolder(folder / split, folder / f"{split}annot", STREET).load(**options)

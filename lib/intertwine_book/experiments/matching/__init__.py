@@ -1,1 +1,0 @@
-"""Matching layers: where networks are cut, and a fit of restored size."""
