@@ -63,6 +63,7 @@ import math
 import numpy as np
 import pandas as pd
 import torch
+from matplotlib.colors import LinearSegmentedColormap
 from scipy.optimize import minimize_scalar
 from torch import nn
 
@@ -70,10 +71,9 @@ from intertwine import devices
 from intertwine.groups import GReLU, scalar_group
 from intertwine.weightspace import find_symmetries, relative_error
 from intertwine_book import data
-from intertwine_book.figures import groups as figures
 from intertwine_book.figures.curves import mean_curves
-from intertwine_book.figures.style import COLOURS, new_figure, use_style
-from intertwine_book.figures.symmetries import neuron_diagram
+from intertwine_book.figures.schematics import neuron_diagram, pull_through
+from intertwine_book.figures.style import COLOURS, GROUP_COLOURS, new_figure, use_style
 from intertwine_book.live.pull import pull
 from intertwine_book.models import fcn
 
@@ -147,7 +147,7 @@ neuron_diagram(drawn)
 # Such an $A$ *can be pulled through* σ, and the inverse of $B$ after σ undoes it ({numref}`fig-pull`).
 
 # %% tags=["hide-input"] figure="fig-pull"
-figures.pull_through()
+pull_through()
 
 # %% [markdown]
 # :::{figure} #fig-pull
@@ -541,10 +541,26 @@ for sigma in gallery.values():
 # %% tags=["hide-input"] figure="fig-scalars"
 logs = [*np.linspace(-4, 4, 41), -np.pi, np.pi]
 numbers = sorted(sign * math.exp(t) for t in logs for sign in (-1, 1))
-cells = [
-    [name, a, residual(sigma, a)] for name, sigma in gallery.items() for a in numbers
-]
-figures.scalar_strip(pd.DataFrame(cells, columns=["activation", "a", "residual"]))
+cells = [[residual(sigma, a) for a in numbers] for sigma in gallery.values()]
+tones = [COLOURS["blue"], "#9fc9e4", "#e9eef2"]
+shades = LinearSegmentedColormap.from_list("residual", tones)
+named = {-20: "−20", -1: "−1", -0.05: "−1/20", 0.05: "1/20", 1: "1", 20: "20"}
+places = [np.abs(np.subtract(numbers, a)).argmin() + 0.5 for a in named]
+
+figure, axis = new_figure(height=0.26 * len(cells) + 0.9)
+logs = np.log10(
+    np.clip(cells, 1e-12, 1.0)
+)  # cells of equal width: a group may be a single number
+axis.pcolormesh(logs, cmap=shades, vmin=-12, vmax=0, edgecolors="white", linewidth=0.3)
+axis.invert_yaxis()
+axis.grid(False)
+axis.set_yticks(np.arange(len(cells)) + 0.5, [*gallery])
+axis.set_xticks(places, named.values())
+axis.axvline(len(numbers) // 2, color=COLOURS["ink"], lw=1)
+axis.tick_params(length=0)
+axis.spines[:].set_visible(False)
+axis.set_xlabel("a")
+figure
 
 # %% [markdown]
 # :::{figure} #fig-scalars
@@ -584,7 +600,21 @@ for name, scalars in four.items():
         (a * w, v / factor) for a, factor in zip(inside, b, strict=True)
     ]
 groups = "permutations", "signed permutations", "G_ReLU", "nonzero monomial"
-figures.orbits_of_a_neuron(orbit, groups)
+
+figure, axes = new_figure(1, 4, height=2.0)
+for axis, (title, pairs), group in zip(axes, orbit.items(), groups, strict=True):
+    axis.axhline(0, color=COLOURS["grey"], lw=0.8)
+    axis.axvline(0, color=COLOURS["grey"], lw=0.8)
+    axis.plot(*zip(*pairs, strict=True), ".", ms=7, color=GROUP_COLOURS[group])
+    axis.plot(w, v, "o", ms=7, color=COLOURS["ink"])
+    axis.set(xlim=(-3, 3), ylim=(-3, 3), aspect="equal", xticks=[], yticks=[])
+    axis.set_title(title, pad=14)  # above the name of the axis
+    axis.text(3, -0.2, "$w$", ha="right", va="top")
+    axis.text(0, 3, "$v$", ha="center", va="bottom")
+    axis.spines[:].set_visible(False)
+place = {"textcoords": "offset points", "ha": "center"}
+axes[0].annotate(f"({w:g}, {v:g})", (w, v), (0, 6), **place)
+figure
 
 # %% [markdown]
 # :::{figure} #fig-orbits
@@ -621,9 +651,21 @@ def images(v):
     return torch.stack([v, *(A @ v for A in moves)])
 
 
-axes = {"$e_1$": images([1.0, 0.0]), "$e_2$": images([0.0, 1.0])}
-other = {"$v$": images([1.5, 0.75])}
-figures.moved_points({"two axes": axes, "another direction": other})
+two_axes = {"$e_1$": images([1.0, 0.0]), "$e_2$": images([0.0, 1.0])}
+panels = {"two axes": two_axes, "another direction": {"$v$": images([1.5, 0.75])}}
+figure, axes = new_figure(1, 2, height=2.8)
+for axis, (title, points) in zip(axes, panels.items(), strict=True):
+    for tone, (name, found) in zip(("blue", "orange"), points.items(), strict=False):
+        (x, y), colour = found[0].tolist(), {"color": COLOURS[tone]}
+        axis.plot([0, 9 * x], [0, 9 * y], lw=1, alpha=0.6, **colour)
+        axis.plot(*found.T, ".", ms=4, mew=0, **colour)
+        axis.plot(x, y, "o", ms=8, **colour)
+        axis.annotate(name, (x, y), (5, 5), textcoords="offset points", **colour)
+    limits = {"xlim": (-0.3, 3.0), "ylim": (-0.3, 3.0)}
+    axis.set(title=title, **limits, aspect="equal", xticks=[], yticks=[])
+    axis.spines[:].set_visible(False)
+    axis.grid(False)
+figure
 
 # %% [markdown]
 # :::{figure} #fig-rays

@@ -59,8 +59,8 @@ from intertwine import devices
 from intertwine.groups import intertwiner_group
 from intertwine.weightspace import find_symmetries, fold_biases, relative_error, verify
 from intertwine.weightspace.solve.draw import in_symbols
-from intertwine_book.figures.orbits import residual_block, traced_shortcut
 from intertwine_book.figures.readable import readable
+from intertwine_book.figures.schematics import residual_block, traced_shortcut
 from intertwine_book.figures.style import use_style
 
 use_style()

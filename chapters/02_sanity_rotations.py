@@ -53,13 +53,9 @@ from intertwine.training import evaluate, train
 from intertwine_book import data, models, sanity, zoo
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.matrices import heatmap
-from intertwine_book.figures.penalties import (
-    INSERTED_COLOURS,
-    KIND_NAMES,
-    bars,
-    insertion_diagram,
-)
+from intertwine_book.figures.penalties import INSERTED_COLOURS, KIND_NAMES, bars
 from intertwine_book.figures.readable import readable
+from intertwine_book.figures.schematics import insertion_diagram
 from intertwine_book.figures.style import use_style
 from intertwine_book.live.angle import angle
 from intertwine_book.record import on_record

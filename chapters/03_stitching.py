@@ -155,10 +155,11 @@ from intertwine.stitching.batch_norm import reestimate
 from intertwine.training import evaluate
 from intertwine.weightspace import find_symmetries, match, relative_error
 from intertwine_book import data, models, zoo
-from intertwine_book.figures import stitching as drawings
 from intertwine_book.figures.curves import mean_curves, single_curves
+from intertwine_book.figures.matrices import map_pictures
 from intertwine_book.figures.matrix_slider import matrix_slider
 from intertwine_book.figures.readable import readable
+from intertwine_book.figures.schematics import stitch_diagram
 
 dataset: Literal["digits", "cifar10"] = "digits"
 device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
@@ -169,7 +170,7 @@ stitch_epochs: int = 12  # of a stitch's training
 images: int = 500  # training images for stitches
 
 # %% tags=["hide-input"] figure="fig-stitch-diagram"
-drawings.stitch_diagram()
+stitch_diagram()
 
 # %% [markdown]
 # :::{figure} #fig-stitch-diagram
@@ -249,7 +250,7 @@ fitted = {"full": {"kind": "least squares"}}
 fitted |= {f"rank {r}": {"kind": "low rank", "rank": r} for r in (4, 2, 1)}
 fitted |= {"G_ReLU": {"kind": "scaled permutation"}}
 maps = {k: stitch(f, g, **same, **kind).stitch for k, kind in fitted.items()}
-drawings.map_pictures({k: each.weight.flatten(1) for k, each in maps.items()})
+map_pictures({k: each.weight.flatten(1) for k, each in maps.items()})
 
 # %% [markdown]
 # :::{figure} #fig-maps
@@ -322,7 +323,18 @@ assert torch.allclose(matched, theirs.weight.cpu().flatten(1), rtol=1e-3)
 of_pairs, ranked = cosines[channel_f, channel_g].sort(descending=True)
 best = [(channel_f[k], channel_g[k]) for k in ranked[:4].tolist()]
 seen = [activations(n, [layer], test.images[:1])[layer][0] for n in (f, g)]
-drawings.matched_channels(test.images[0, 0], *seen, best)
+
+figure, axes = style.new_figure(2, len(best) + 1, height=2.4)
+shown = {"image": test.images[:1, 0].repeat(2, 1, 1)}
+shown |= {f"{a} → {b}": (seen[0][a], seen[1][b]) for a, b in best}
+for column, (title, both) in zip(axes.T, shown.items(), strict=True):
+    for axis, picture in zip(column, both, strict=True):
+        style.picture_in(axis, picture.numpy(force=True), cmap="cividis")
+    column[0].set_title(title, fontsize=9)
+axes[1, 0].axis("off")
+axes[0, 1].set_ylabel("$f$", fontsize=14)
+axes[1, 1].set_ylabel("$\\tilde f$", fontsize=14)
+figure
 
 # %% [markdown]
 # :::{figure} #fig-matched

@@ -76,7 +76,7 @@ from intertwine_book import data, zoo
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.dots import dots
-from intertwine_book.figures.matching import two_ways_diagram
+from intertwine_book.figures.schematics import two_ways_diagram
 from intertwine_book.record import on_record
 from intertwine_book.tidy import of
 

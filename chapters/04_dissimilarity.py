@@ -111,6 +111,7 @@ cloud_slider(F, clouds, shown_by, name="clouds", start=2)
 # %% tags=["hide-input"]
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import torch
 from scipy.optimize import linear_sum_assignment
@@ -118,13 +119,14 @@ from torch import isclose
 
 from intertwine import devices
 from intertwine.features import activations, rows
+from intertwine.groups import Orthogonal
 from intertwine.similarity import procrustes
 from intertwine_book import data, zoo
-from intertwine_book.figures import similarity as drawn
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.dots import dots
 from intertwine_book.figures.readable import readable
+from intertwine_book.figures.schematics import NETWORKS
 from intertwine_book.live.benches import what_measures_see
 from intertwine_book.record import on_record
 from intertwine_book.tidy import of
@@ -233,7 +235,27 @@ each_class = min(8, images // 10)
 some = torch.cat([(test.labels == k).nonzero()[:each_class, 0] for k in range(10)]).cpu()
 shown = (maps_of(each, "relu4", test.images[some]).flatten(1) for each in (f, g))
 grams = ((Z - Z.mean(0)) @ (Z - Z.mean(0)).T for Z in shown)
-drawn.gram_matrices(*grams, test.labels.cpu()[some])
+K, L = (G.cpu() for G in grams)
+
+figure, axes = style.new_figure(1, 3, height=2.5)
+starts = range(0, len(K), each_class)
+for k, (axis, G, tone) in enumerate(zip(axes, (K, L), NETWORKS, strict=False)):
+    low, high = torch.quantile(G, G.new_tensor([0.02, 0.98])).tolist()
+    axis.imshow(G, cmap="cividis", vmin=low, vmax=high)
+    axis.set_xticks(starts, range(10))
+    axis.set_yticks(starts, range(10))
+    axis.set_title(f"${'KL'[k]}$: network {k + 1}", color=tone)
+    axis.grid(visible=False)
+at = tuple(torch.triu_indices(len(K), len(K), 1))
+left, right = (similarity.u_centred(G) for G in (K, L))
+left, right = left[at] / left.abs().max(), right[at] / right.abs().max()
+dot = {"ms": 2, "alpha": 0.3, "color": style.COLOURS["grey"], "mew": 0}
+axes[2].plot(left, right, ".", rasterized=True, **dot)
+cosine = (left @ right / (left.norm() * right.norm())).item()
+bare = {"xticks": [0], "yticks": [0], "xticklabels": [], "yticklabels": []}
+axes[2].set(xlabel=r"$\bar K_{ij}$", ylabel=r"$\bar L_{ij}$", **bare)
+axes[2].set_title(f"pairs of images\nCKA = {cosine:.2f}")
+figure
 
 # %% [markdown]
 # :::{figure} #fig-grams
@@ -300,7 +322,27 @@ assert isclose(cka(flat1 @ flat1.T, flat2 @ flat2.T), theirs)
 # After centring, a unit gives a large product when it is high for both images, or low for both.
 
 # %% tags=["hide-input"] figure="fig-max-kernel"
-drawn.units_in_three_bases()
+x = torch.tensor([0.1, 0.9, 0.0, 0.4, 0.3, 0.0], dtype=torch.float64)
+y = torch.tensor([0.3, 0.7, 0.1, 0.0, 0.5, 0.2], dtype=torch.float64)
+Q = Orthogonal(6).sample(torch.Generator().manual_seed(3)).double()
+bases = {"as given": (x, y), "permuted": (x.flip(0), y.flip(0)), "turned": (Q @ x, Q @ y)}
+
+figure, axes = style.new_figure(3, 3, height=4.75, sharex=True, sharey=True)
+for line, (name, (u, v)) in zip(axes, bases.items(), strict=True):
+    three = zip(line, (u, v, u * v), (*NETWORKS, style.COLOURS["grey"]), strict=True)
+    for axis, bars, tone in three:
+        axis.bar(range(6), bars, color=tone, alpha=0.6)
+        axis.axhline(0, color=style.COLOURS["ink"], lw=0.8)
+        axis.set(xticks=[], yticks=[])
+    line[2].bar(int((u * v).argmax()), (u * v).max().item(), color=style.COLOURS["red"])
+    said = f"sum {u @ v:.2f}, max {(u * v).max():.2f}"
+    line[2].text(0.5, 0.97, said, transform=line[2].transAxes, ha="center", va="top")
+    line[0].set_ylabel(name)
+titles = ("image $i$", "image $j$", "product, unit by unit")
+for axis, title in zip(axes[0], titles, strict=True):
+    axis.set_title(title)
+axes[0, 0].set_ylim(top=1.45 * axes[0, 0].get_ylim()[1])
+figure
 
 # %% [markdown]
 # :::{figure} #fig-max-kernel
@@ -471,7 +513,36 @@ by_hand = (points[:, None] * points[None]).amax(2)
 print(f"smallest eigenvalue {torch.linalg.eigvalsh(by_hand)[0]:.3f}")
 
 # %% tags=["hide-input"] figure="fig-triangle"
-drawn.impossible_triangle(points, by_hand)
+names, places = "xyz", np.array([[0.5, 0.85], [0.0, 0.0], [1.0, 0.0]])
+in_words = [f"${name}$" for name in names]
+figure, (left, middle, right) = style.new_figure(1, 3, height=2.3)
+for name, (a, b) in zip(names, points.tolist(), strict=True):
+    look = {"arrowstyle": "->", "color": NETWORKS[0], "lw": 1.6}
+    left.annotate("", (a, b), (0, 0), arrowprops=look)
+    side = "bottom" if b == 0 else "center"
+    left.text(a + 0.06, b + 0.12 * (not a), f"${name}$ = ({a:g}, {b:g})", va=side)
+left.set(title="three points", xlim=(-0.1, 2.0), ylim=(-0.1, 1.35), aspect="equal")
+left.set(xticks=[0, 1], yticks=[0, 1])
+middle.imshow(by_hand, cmap="cividis", vmin=-0.2, vmax=1.4, alpha=0.5)
+for i, j in np.ndindex(3, 3):
+    middle.text(j, i, f"{by_hand[i, j]:g}", ha="center", va="center")
+middle.set_xticks(range(3), in_words)
+middle.set_yticks(range(3), in_words)
+middle.set_title("their max kernel")
+for i, j in ((0, 1), (0, 2), (1, 2)):
+    squared = (by_hand[i, i] + by_hand[j, j] - 2 * by_hand[i, j]).item()
+    tone = style.COLOURS["red" if squared else "grey"]
+    right.plot(*places[[i, j]].T, color=tone, lw=1.6)
+    a, b = places[[i, j]].mean(0) + ((0.4 * (j - 1.5), 0.05) if i == 0 else (0, -0.24))
+    right.text(a, b, f"√{squared:g}" if squared else "0", ha="center")
+for name, (a, b) in zip(names, places, strict=True):
+    right.text(a, b + (0.06 if b else -0.24), rf"$\varphi({name})$", ha="center")
+asked = "distances of vectors φ\nthat it asks for"
+right.set(title=asked, xlim=(-0.35, 1.35), ylim=(-0.4, 1.2), aspect="equal")
+right.axis("off")
+for axis in (left, middle):
+    axis.grid(visible=False)
+figure
 
 # %% [markdown]
 # :::{figure} #fig-triangle

@@ -117,8 +117,8 @@ from intertwine.groups import Orthogonal
 from intertwine.stitching import STITCH_RECIPES, Junction, stitch_at
 from intertwine_book import data, zoo
 from intertwine_book.figures.curves import single_curves
-from intertwine_book.figures.matching import two_ways_diagram
 from intertwine_book.figures.matrices import heatmap
+from intertwine_book.figures.schematics import two_ways_diagram
 from intertwine_book.live.benches import ruined_by_a_rotation
 
 dataset: Literal["digits", "cifar10"] = "digits"

@@ -33,6 +33,7 @@
 # %% tags=["hide-input"]
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import torch
 import torch.nn.functional as F
@@ -41,9 +42,8 @@ from intertwine import devices, dissection
 from intertwine_book import dissected as experiment
 from intertwine_book import zoo
 from intertwine_book.figures.curves import mean_curves
-from intertwine_book.figures.dissection import counting, dissection_steps, gallery
 from intertwine_book.figures.forest import forest
-from intertwine_book.figures.style import use_style
+from intertwine_book.figures.style import COLOURS, new_figure, picture_in, use_style
 from intertwine_book.live.basis import turning_basis
 from intertwine_book.record import on_record
 from intertwine_book.results.slopes import added
@@ -112,7 +112,17 @@ best = own[0]
 k = best.images[0]
 concept = masks.planes()[k, masks.names.index(best.concept)].numpy(force=True)
 unit_map = maps[k, best.unit].numpy(force=True)
-dissection_steps(pictures[k], unit_map, best.selected[0].numpy(force=True), concept)
+lit = best.selected[0].numpy(force=True)
+overlap = np.full((*concept.shape, 3), 0.93)
+overlap[lit & concept], overlap[lit ^ concept] = (0.0, 0.62, 0.45), (0.9, 0.62, 0.0)
+parts = {"image": pictures[k], "map of a unit": unit_map, "above its level": lit}
+parts |= {"concept": concept, "overlap": overlap}
+
+figure, axes = new_figure(1, 5, height=1.7)
+for axis, (title, part) in zip(axes, parts.items(), strict=True):
+    shades = "cividis" if title == "map of a unit" else "Greys"
+    picture_in(axis, part, title, cmap=shades, interpolation="nearest")
+figure
 
 # %% [markdown]
 # :::{figure} #fig-steps
@@ -202,7 +212,28 @@ assert torch.allclose(Q, dissection.haar_rotation(len(Q), again))
 after = dissection.dissect(turned, masks, quantile=share)
 same = [each.unit for each in own]
 rotated = dissection.examples(turned, after, size, units=same, **few)
-gallery(pictures, masks, {"own basis": own, "rotated": rotated})
+
+ratios = [1, 1, 1, 0.2, 1, 1, 1]  # a gap between the two bases
+figure, axes = new_figure(4, 7, height=5.1, gridspec_kw={"width_ratios": ratios})
+for axis in axes.flat:
+    axis.axis("off")
+for axis in axes[:, 3]:
+    axis.remove()
+blocks = {"own basis": (axes[:, :3], own), "rotated": (axes[:, 4:], rotated)}
+for name, (block, units) in blocks.items():
+    for line, each in zip(block, units, strict=True):
+        concept = masks.names.index(each.concept)
+        selected = each.selected.numpy(force=True)[..., None]
+        for axis, k, lit in zip(line, each.images, selected, strict=False):
+            dimmed = np.where(lit, pictures[k], 0.2 * pictures[k] + 0.75).clip(0, 1)
+            axis.imshow(dimmed, interpolation="nearest")
+            there = masks.table[masks.codes[k].long(), concept].numpy(force=True)
+            if there.any() and not there.all():
+                red = {"colors": [COLOURS["red"]], "linewidths": 1.2}
+                axis.contour(there, levels=[0.5], **red)
+        title = f"{name}: {each.concept}, {100 * each.iou:.1f} %"
+        line[0].set_title(title, loc="left", fontsize="small")
+figure
 
 # %% [markdown]
 # :::{figure} #fig-gallery
@@ -319,7 +350,38 @@ print(f"the closest unit reaches {nearest:.0%} of its ceiling")
 # %% tags=["hide-input"] figure="fig-ceilings"
 assert (found.iou <= ceiling).all()
 street = of(on_record("05_interpretability", "ceilings"), dataset="camvid")
-counting(street, quantile=0.005, threshold=0.04)
+q, t = 0.005, 0.04  # the share that a unit selects, and the least IoU that counts
+needed = lambda area: 100 * t * (q + area) / (q * (1 + t))  # of its pixels, in %
+areas = np.geomspace(0.001, q / t, 100)
+green, red = COLOURS["green"], COLOURS["red"]
+
+figure, axis = new_figure(height=3.1)
+most = 100 * (areas / q).clip(max=1)  # a small concept cannot hold all that is selected
+axis.fill_between(100 * areas, needed(areas), most, color=green, alpha=0.2, lw=0)
+axis.axvspan(100 * q / t, 60, color=red, alpha=0.15, lw=0)
+axis.plot(100 * areas, needed(areas), color=green, lw=2)
+axis.text(0.6, 60, "counts: more of its pixels\nin the concept add nothing", color=green)
+axis.text(14, 6, "never\ncounts", color=red)
+street = street.sort_values("area")
+close = (street["area"].pct_change() > 0.25).cumsum()  # share a label
+for _, some in street.groupby(close):
+    x, y = 100 * some["area"].to_numpy(), needed(some["area"].to_numpy()).clip(max=100)
+    never, end = x[0] > 100 * q / t, (x[-1], y[-1])
+    tone = COLOURS["red" if never else "ink"]
+    axis.scatter(x, y, s=22, color=tone, zorder=3, clip_on=False)
+    label = ", ".join(some["concept"])
+    place = {"textcoords": "offset points", "color": tone}
+    if never:
+        axis.annotate(label, end, (0, -6), ha="center", va="top", rotation=90, **place)
+    elif len(some) > 2:
+        axis.annotate(label, end, (4, -3), ha="left", va="top", **place)
+    else:
+        for name, *dot in zip(some["concept"], x, y, strict=True):
+            axis.annotate(name, dot, (-4, 3), ha="right", va="bottom", **place)
+axis.set(xscale="log", xlim=(0.1, 60), ylim=(0, 100), xlabel="area of the concept, %")
+axis.set_ylabel("share of the unit's pixels\ninside the concept, %")
+axis.set_xticks([0.1, 1, 10], ["0.1", "1", "10"])
+figure
 
 # %% [markdown]
 # :::{figure} #fig-ceilings

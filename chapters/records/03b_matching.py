@@ -62,9 +62,9 @@ from intertwine_book.claim import Told
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.dots import dots
+from intertwine_book.figures.matrices import map_pictures
 from intertwine_book.figures.readable import readable
 from intertwine_book.figures.scatter import scatter
-from intertwine_book.figures.stitching import map_pictures
 from intertwine_book.models import cuts, published_pairs
 from intertwine_book.record import Record
 from intertwine_book.tidy import of

@@ -1,13 +1,23 @@
-"""Matrices of numbers in coloured cells: stitching between layers, similarities."""
+"""Matrices in coloured cells: stitching between layers, similarities, and maps of channels."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 import seaborn as sns
+from jaxtyping import Float
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from torch import Tensor
 
-from intertwine_book.figures.style import COLOURS, check_columns, facets
+from intertwine_book.figures.style import (
+    COLOURS,
+    check_columns,
+    facets,
+    in_mathematics,
+    new_figure,
+    picture_in,
+)
 
 
 def heatmap(
@@ -60,4 +70,16 @@ def heatmap(
     figure.supxlabel(xlabel or columns, fontsize="medium")
     axes = [axis for axis, _ in parts]
     figure.colorbar(axes[0].collections[0], ax=axes, label=label or values, shrink=1 if single else 0.75)
+    return figure
+
+
+def map_pictures(maps: Mapping[str, Float[Tensor, "q p"]]) -> Figure:
+    """The matrices of maps side by side, each on its own scale: blue is negative, red positive, white 0."""
+    figure, axes = new_figure(1, len(maps), height=1.9, squeeze=False)
+    for axis, (name, weight) in zip(axes[0], maps.items(), strict=True):
+        bound = weight.abs().max().item() or 1.0
+        shades = {"cmap": "RdBu_r", "vmin": -bound, "vmax": bound}
+        picture_in(axis, weight.numpy(force=True), in_mathematics(name), **shades)
+    axes[0, 0].set_ylabel("channel of $\\tilde f$")
+    axes[0, len(maps) // 2].set_xlabel("channel of $f$")
     return figure
