@@ -1,15 +1,16 @@
-"""Dots, curves, scatters and matrices: always the same file, and what they draw is what the tables say."""
+"""Dots, curves, scatters, forests and matrices draw what their tables say; colours can be told apart."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from intertwine_book.figures.curves import single_curves
+from intertwine_book.figures.curves import mean_curves, single_curves
 from intertwine_book.figures.dots import dots
+from intertwine_book.figures.forest import forest
 from intertwine_book.figures.labels import apart
-from intertwine_book.figures.matching import two_ways_diagram
 from intertwine_book.figures.matrices import heatmap
 from intertwine_book.figures.scatter import scatter
+from intertwine_book.figures.style import COLOURS, GROUP_COLOURS
 from intertwine_book.results import interval
 
 many = pd.DataFrame(
@@ -38,26 +39,47 @@ blocks = pd.DataFrame(
     ]
 )
 CELLS = {"panels": "of", "limits": (0.0, 1.0), "label": "similarity", "digits": ".2f"}
+costs = pd.DataFrame(
+    [
+        {"layer": layer, "group": group, "penalty": cost + trial, "own": group == "permutations"}
+        for layer in (0, 2)
+        for group, cost in (("control", 0.0), ("permutations", 2.0), ("orthogonal", 8.0))
+        for trial in range(3)
+    ]
+)
+trials = pd.DataFrame(
+    [
+        {"kind": kind, "layer": layer, "gap": value - k}
+        for k, kind in enumerate(("ReLU", "none"))
+        for layer in ("output", "inside")
+        for value in (0.1, 0.2, 0.4)
+    ]
+)
+curves = pd.DataFrame(
+    [
+        {
+            "layer": layer,
+            "weights": weights,
+            "network": n,
+            "block": block,
+            "alpha": alpha,
+            "iou": n - alpha + block,
+        }
+        for layer in ("behind", "linear")
+        for weights in ("trained", "untrained")
+        for n in range(3)
+        for block in (1, 2)
+        for alpha in (0.0, 0.5, 1.0)
+    ]
+)
+LINES = {"panels": "layer", "xlabel": "α", "ylabel": "IoU, %"}
+LINES["colours"] = {"trained": "#0072B2", "untrained": "#7A7A7A"}
 FIGURES = {
     "scatter": lambda: scatter(stitches, "cka", "accuracy", "way", level=87.0, printed=one, **AXES),
     "scatter with names in it": lambda: scatter(
         stitches, "cka", "accuracy", "way", places={"a": (0.9, 10.0), "b": (0.6, 70.0)}, **AXES
     ),
-    "logarithmic scatter": lambda: scatter(stitches, "cka", "accuracy", "way", xscale="log", **AXES),
-    "above and below": lambda: single_curves(both, "epoch", "value", "name", "trial", **BELOW),
-    "small panels": lambda: single_curves(
-        many, "layer", "penalty", "stitch", "pair", panels="pair", across=3, means=False, **TWO
-    ),
-    "two_ways_diagram": two_ways_diagram,
-    "dots": lambda: dots(many, "layer", "penalty", "stitch", panels="pair", **TWO, beside={"printed": rings}),
-    "dots and nulls": lambda: dots(many, "layer", "penalty", "stitch", **TWO, nulls={"shuffled": many}),
-    "matrices": lambda: heatmap(blocks, "row", "column", "value", outlined="best", **CELLS),
 }
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_is_made_once_and_always_the_same(name, always_the_same):
-    always_the_same(FIGURES[name])
 
 
 def test_trials_are_dots_beside_their_mean_and_what_is_printed_is_a_ring():
@@ -198,3 +220,96 @@ def test_curves_may_be_told_apart_by_numbers():
     table = pd.DataFrame({"x": [0, 1, 0, 1], "y": [0.0, 1.0, 1.0, 2.0], "rank": [1, 1, 2, 2]})
     axis = single_curves(table, "x", "y", "rank", xlabel="x", ylabel="y").axes[0]
     assert [line.get_ydata().tolist() for line in axis.lines] == [[0.0, 1.0], [1.0, 2.0]]
+
+
+def test_the_palette_can_be_told_apart_on_white_and_on_black():
+    def luminance(colour: str) -> float:
+        rgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+        linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+        return float(linear @ [0.2126, 0.7152, 0.0722])
+
+    shades = {name: luminance(colour) for name, colour in COLOURS.items() if name != "ink"}
+    assert all(1.05 / (shade + 0.05) > 2 and (shade + 0.05) / 0.05 > 2 for shade in shades.values())
+    assert len(set(GROUP_COLOURS.values())) == len(GROUP_COLOURS)
+
+
+def test_curves_go_through_the_means_and_bands_are_the_intervals():
+    (axis,) = mean_curves(many, "layer", "penalty", "stitch").axes
+    lines = [line for line in axis.lines if len(line.get_ydata())]  # the others are of the legend
+    for line, (_, trials) in zip(lines, many.groupby("stitch", sort=False), strict=True):
+        assert line.get_ydata().tolist() == trials.groupby("layer")["penalty"].mean().tolist()
+    assert len(axis.collections) == 2
+    low, high = interval(many.query("stitch == 'full' and layer == 10")["penalty"])
+    band = axis.collections[0].get_paths()[0].vertices
+    assert {low, high} <= set(band[band[:, 0] == 10][:, 1])
+
+
+def test_a_matrix_writes_the_means():
+    axis = heatmap(many, "layer", "stitch", "penalty").axes[0]
+    assert [text.get_text() for text in axis.texts] == ["5.5", "4.5", "10", "9", "16", "15"]
+
+
+def test_curves_are_logarithmic_on_demand():
+    scales = [
+        mean_curves(many, "layer", "penalty", "stitch", log=log).axes[0].get_yscale() for log in (False, True)
+    ]
+    assert scales == ["linear", "log"]
+
+
+def test_means_are_arithmetic_in_every_panel_of_a_logarithmic_figure():
+    trials = pd.DataFrame(
+        {"x": 1, "y": [1.0, 100.0] * 2, "stitch": "a", "panel": ["left"] * 2 + ["right"] * 2}
+    )
+    for axis in mean_curves(trials, "x", "y", "stitch", panels="panel", log=True).axes:
+        assert axis.get_lines()[0].get_ydata().tolist() == [50.5]
+
+
+def test_no_two_curves_share_a_colour():
+    fixed = {"full": GROUP_COLOURS["G_ReLU"]}
+    (axis,) = mean_curves(many, "layer", "penalty", "stitch", colours=fixed).axes
+    assert axis.lines[0].get_color() == fixed["full"]
+    assert len({line.get_color() for line in axis.lines}) == 2
+
+
+def test_the_intertwiner_groups_of_a_matrix_are_framed():
+    axis = heatmap(costs, "group", "layer", "penalty", outlined="own").axes[0]
+    assert [(round(frame.get_x()), round(frame.get_y())) for frame in axis.patches] == [(0, 1), (1, 1)]
+    assert not heatmap(costs, "group", "layer", "penalty").axes[0].patches
+
+
+def test_single_curves_are_the_means_of_each_trial_and_their_mean():
+    left, right = single_curves(curves, "alpha", "iou", "weights", "network", **LINES).axes
+    assert (left.get_title(), right.get_title()) == ("behind", "linear")
+    heights = [line.get_ydata().tolist() for line in left.lines[:4]]
+    assert heights == [[n + 1.5, n + 1.0, n + 0.5] for n in (0, 1, 2, 1)]
+    assert {text.get_text() for text in right.texts} == {"trained", "untrained"}
+
+
+def test_a_forest_has_the_means_and_intervals_of_the_trials():
+    left, right = forest(trials, "kind", "gap", panels="layer", xlabel="gap").axes
+    assert (left.get_title(), right.get_title()) == ("output", "inside")
+    values = trials.loc[(trials["kind"] == "none") & (trials["layer"] == "output"), "gap"]
+    means = next(line.get_xdata() for line in left.lines if line.get_marker() == "o")
+    assert np.isclose(means[1], values.mean())
+    spans = [line.get_xdata() for line in left.lines if len(line.get_xdata()) == 2]
+    assert any(np.allclose(span, interval(values)) for span in spans)
+    assert np.allclose(np.sort(left.collections[1].get_offsets()[:, 0]), values)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: mean_curves(many, "layer", "loss", "stitch"),
+        lambda: mean_curves(many, "layer", "penalty", "stitch", panels="loss"),
+        lambda: heatmap(many, "layer", "stitch", "loss"),
+        lambda: single_curves(many, "layer", "penalty", "stitch", "loss", colours={}, xlabel=""),
+        lambda: scatter(many, "layer", "loss", "stitch", colours={}, xlabel=""),
+        lambda: dots(many, "layer", "penalty", "loss", colours={}, xlabel="", ylabel=""),
+        lambda: forest(many, "stitch", "loss", xlabel="loss"),
+        lambda: forest(many, "loss", "stitch", xlabel="loss"),
+        lambda: heatmap(many, "layer", "stitch", "penalty", outlined="loss"),
+    ],
+)
+def test_missing_columns_are_named(draw):
+    with pytest.raises(ValueError, match=r"columns 'loss', was given one with .*'layer'.*: rename"):
+        draw()
