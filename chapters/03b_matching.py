@@ -381,6 +381,7 @@ def noise(labels):
     return (centres[labels.cpu()] + drawn).to(device)
 
 
+torch.manual_seed(seed)  # of the initial weights
 S = nn.Conv2d(size[0], size[0], kernel_size=1).to(device)
 S = trained(S, noise(train.labels), late)
 guess = late.back(S(noise(test.labels))).argmax(1)

@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 
-import joblib
 import pytest
 import torch
 from helpers import same
@@ -180,8 +179,6 @@ def test_a_job_trains_with_its_threads_and_gives_them_back():
 
     before = torch.get_num_threads()
     arrays = SMALL.images.numpy().copy(), SMALL.labels.numpy().copy()
-    for array in arrays:
-        array.flags.writeable = False  # as it comes from a cluster
     empty = replace(SMALL, images=SMALL.images[:0], labels=SMALL.labels[:0])
     seed, trained = many._train(
         Spec(spying, empty, NOTHING), *arrays, seed=(0, 1), threads=before + 1, device="cpu"
@@ -194,22 +191,6 @@ def test_a_job_trains_with_its_threads_and_gives_them_back():
 def test_processes_train_bitwise_the_same_networks():
     spec = Spec("myrtle", SMALL, SHORT, MYRTLE)
     assert all_same(*(train_many(spec, [0, 1, (0, 1)], device="cpu", n_jobs=n) for n in (1, 2)))
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("default")  # of the cluster, not ours
-def test_a_dask_cluster_trains_bitwise_the_same_networks():
-    distributed = pytest.importorskip("distributed", reason="needs dask[distributed]")
-    spec = Spec("myrtle", SMALL, SHORT, MYRTLE)
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        distributed.Client(cluster) as client,
-        joblib.parallel_config(backend="dask"),
-    ):
-        there = train_many(spec, [0, 1, (0, 1)], device="cpu")
-        executed = client.run(lambda dask_worker: dask_worker.state.executed_count)
-    assert len(executed) == 2 and sum(executed.values()) >= 3
-    assert all_same(there, train_many(spec, [0, 1, (0, 1)], device="cpu", n_jobs=1))
 
 
 # --- the zoo ---

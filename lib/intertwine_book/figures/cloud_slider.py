@@ -23,9 +23,8 @@ def letter() -> Float[Tensor, "11 2"]:
     strokes = [(0.0, y) for y in (0.0, 0.4, 0.8, 1.2, 1.6, 2.0)]
     strokes += [(0.4, 2.0), (0.8, 2.0), (1.2, 2.0), (0.4, 1.2), (0.8, 1.2)]
     points = torch.tensor(strokes, dtype=torch.float64)
-    points += 0.03 * torch.randn(
-        points.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64
-    )
+    order = torch.Generator().manual_seed(0)
+    points += 0.03 * torch.randn(points.shape, generator=order, dtype=torch.float64)
     return points - points.mean(0)
 
 
@@ -38,17 +37,6 @@ def turned(cloud: Float[Tensor, "n 2"], degrees: float | int) -> Float[Tensor, "
     """
     c, s = (f(torch.deg2rad(torch.tensor(float(degrees)))).to(cloud) for f in (torch.cos, torch.sin))
     return cloud @ torch.stack([c, s, -s, c]).view(2, 2)
-
-
-class _Clouds(Interactive):
-    """Its still picture has the clouds and the bars of the state in which it opens."""
-
-    def __init__(self, figure: Any, name: str, says: str, picture: str) -> None:
-        super().__init__(figure, name, says)
-        self.picture = picture
-
-    def _still(self) -> str:
-        return self.picture
 
 
 def cloud_slider(
@@ -77,95 +65,90 @@ def cloud_slider(
     """
     generator = torch.Generator().manual_seed(0)
     orders = [torch.randperm(len(cloud), generator=generator) for _ in range(shuffles)]
-    values = {k: [float(f(cloud, Z)) for f in measures.values()] for k, Z in moved.items()}
-    nulls = {
-        k: [sum(float(f(cloud, Z[order])) for order in orders) / shuffles for f in measures.values()]
-        for k, Z in moved.items()
-    }
-    names, (first, opens) = [*measures], ([*moved][start], moved[[*moved][start]])
-
-    def coordinates(Z: Tensor) -> tuple[list[float], list[float]]:
-        x, y = Z.round(decimals=3).T.tolist()
-        return x, y
-
-    def dots(Z: Tensor, colour: str, size: int) -> Any:
-        x, y = coordinates(Z)
-        return go.Scatter(
-            x=x,
-            y=y,
-            mode="markers",
-            marker={"size": size, "color": colour},
-            hoverinfo="skip",
-            showlegend=False,
-        )
-
-    def written(k: str) -> list[str]:
-        return [f"{value:.2f}".replace("-", "−") for value in values[k]]
-
-    bars = {"orientation": "h", "xaxis": "x2", "yaxis": "y2", "showlegend": False, "hoverinfo": "skip"}
-    ticks = {"symbol": "line-ns", "size": 22, "line": {"width": 3, "color": COLOURS["red"]}}
-    figure = go.Figure(
-        [
-            dots(cloud, NETWORKS[0], 13),
-            dots(opens, NETWORKS[1], 8),
-            go.Bar(
-                x=[max(value, 0) for value in values[first]],
-                y=names,
-                text=written(first),
-                textposition="auto",
-                insidetextanchor="end",
-                marker={"color": COLOURS["sky"]},
-                **bars,
-            ),
-            go.Scatter(
-                x=nulls[first],
-                y=names,
-                mode="markers",
-                marker=ticks,
-                xaxis="x2",
-                yaxis="y2",
-                showlegend=False,
-            ),
-        ]
-    )
+    names, states = [*measures], []
+    for Z in moved.values():
+        values = [float(f(cloud, Z)) for f in measures.values()]
+        nulls = [sum(float(f(cloud, Z[order])) for order in orders) / shuffles for f in measures.values()]
+        states.append((_coordinates(Z), values, nulls))
     steps = []
-    for k, Z in moved.items():
-        x, y = coordinates(Z)
-        lengths = [max(value, 0) for value in values[k]]
-        update: dict[str, Any] = {"x": [x, lengths, nulls[k]], "y": [y, names, names]}
-        update["text"] = [None, written(k), None]
-        steps.append({"method": "restyle", "label": k, "args": [update, [1, 2, 3]]})
+    for label, ((x, y), values, nulls) in zip(moved, states, strict=True):
+        update: dict[str, Any] = {
+            "x": [x, _lengths(values), nulls],
+            "y": [y, names, names],
+            "text": [None, _words(values), None],
+        }
+        steps.append({"method": "restyle", "label": label, "args": [update, [1, 2, 3]]})
+    second, values, nulls = states[start]
+    right: dict[str, Any] = {"y": names, "xaxis": "x2", "yaxis": "y2", "showlegend": False}
+    inside = {"textposition": "auto", "insidetextanchor": "end", "orientation": "h", "hoverinfo": "skip"}
+    tick = {"symbol": "line-ns", "size": 22, "line": {"width": 3, "color": COLOURS["red"]}}
+    traces = [
+        _dots(_coordinates(cloud), NETWORKS[0], 13),
+        _dots(second, NETWORKS[1], 8),
+        go.Bar(x=_lengths(values), text=_words(values), marker={"color": COLOURS["sky"]}, **inside, **right),
+        go.Scatter(x=nulls, mode="markers", marker=tick, **right),
+    ]
     reach = 1.08 * max(float(Z.abs().max()) for Z in (cloud, *moved.values()))
-    hidden = {"zeroline": True, "showgrid": False, "showticklabels": False, "zerolinecolor": COLOURS["grey"]}
-    hidden |= {"range": [-reach, reach], "fixedrange": True}
-    figure.update_layout(
-        template="none",
-        height=235,
-        margin={"l": 5, "r": 15, "t": 0, "b": 46},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"color": COLOURS["grey"], "size": 13},
-        xaxis={"domain": [0, 0.42], **hidden},
-        yaxis={"scaleanchor": "x", **hidden},
-        xaxis2={
-            "domain": [0.66, 1],
-            "range": [-0.15, 1.02],
-            "anchor": "y2",
-            "tickvals": [0, 0.5, 1],
-            "fixedrange": True,
-            "showgrid": False,
-            "title": {"text": "similarity", "standoff": 8},
-        },
-        yaxis2={"anchor": "x2", "autorange": "reversed", "fixedrange": True},
-        sliders=[{"active": start, "steps": steps, "currentvalue": {"prefix": "the second cloud:"}}],
-    )
-    picture = _picture(cloud, opens, dict(zip(names, values[first], strict=True)), nulls[first], reach)
-    return _Clouds(figure, name, "the second cloud is {}", picture)
+    slider = {"active": start, "steps": steps, "currentvalue": {"prefix": "the second cloud:"}}
+    figure = go.Figure(traces, _layout(reach) | {"sliders": [slider]})
+    opens = dict(zip(names, values, strict=True))
+    picture = _picture(cloud, [*moved.values()][start], opens, nulls, reach)
+    return Interactive(figure, name, "the second cloud is {}", picture)
+
+
+def _coordinates(Z: Tensor) -> tuple[list[float], list[float]]:
+    x, y = Z.round(decimals=3).T.tolist()
+    return x, y
+
+
+def _lengths(values: list[float]) -> list[float]:
+    return [max(value, 0) for value in values]
+
+
+def _words(values: list[float]) -> list[str]:
+    return [f"{value:.2f}".replace("-", "−") for value in values]
+
+
+def _dots(at: tuple[list[float], list[float]], colour: str, size: int) -> go.Scatter:
+    mark = {"size": size, "color": colour}
+    return go.Scatter(x=at[0], y=at[1], mode="markers", marker=mark, hoverinfo="skip", showlegend=False)
+
+
+def _layout(reach: float) -> dict[str, Any]:
+    """The clouds on the left, the bars on the right."""
+    cloud: dict[str, Any] = {
+        "zeroline": True,
+        "showgrid": False,
+        "showticklabels": False,
+        "zerolinecolor": COLOURS["grey"],
+    }
+    cloud |= {"range": [-reach, reach], "fixedrange": True}
+    bars: dict[str, Any] = {
+        "domain": [0.66, 1],
+        "range": [-0.15, 1.02],
+        "anchor": "y2",
+        "tickvals": [0, 0.5, 1],
+    }
+    bars |= {"fixedrange": True, "showgrid": False, "title": {"text": "similarity", "standoff": 8}}
+    clear = "rgba(0,0,0,0)"
+    return {
+        "template": "none",
+        "height": 235,
+        "margin": {"l": 5, "r": 15, "t": 0, "b": 46},
+        "paper_bgcolor": clear,
+        "plot_bgcolor": clear,
+        "font": {"color": COLOURS["grey"], "size": 13},
+        "xaxis": {"domain": [0, 0.42], **cloud},
+        "yaxis": {"scaleanchor": "x", **cloud},
+        "xaxis2": bars,
+        "yaxis2": {"anchor": "x2", "autorange": "reversed", "fixedrange": True},
+    }
 
 
 def _picture(
     cloud: Tensor, other: Tensor, values: Mapping[str, float], nulls: list[float], reach: float
 ) -> str:
+    """The state in which the figure opens."""
     figure, (left, right) = new_figure(1, 2, width=6.9, height=2.35)
     for Z, colour, size in zip((cloud, other), NETWORKS, (9, 6), strict=True):
         left.plot(*Z.T.numpy(), "o", color=colour, ms=size, mew=0)

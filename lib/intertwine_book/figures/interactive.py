@@ -41,19 +41,18 @@ class Interactive:
     there is no WebGL or no JavaScript, and in print.
     """
 
-    def __init__(self, figure: Any, name: str, says: str = "{}") -> None:
-        """`says` puts the label of a step of the slider into words, for readers who hear it."""
-        self.figure, self.name, self.says = figure, name, says
+    def __init__(self, figure: Any, name: str, says: str = "{}", picture: str = "") -> None:
+        """`says` puts the label of a step of the slider into words, for readers who hear it.
+
+        The still picture is `picture`, or what `still` makes of the figure.
+        """
+        self.figure, self.name, self.says, self.picture = figure, name, says, picture
 
     def _repr_html_(self) -> str:
         height = f"height: {self.figure.layout.height or 450}px"
         sent = json.dumps({"says": self.says, **json.loads(self.figure.to_json())})
-        return _FRAME.format(name=self.name, height=height, still=self._still()) + script(
-            "interactive", self.name, sent
-        )
-
-    def _still(self) -> str:
-        return still(self.figure)
+        frame = _FRAME.format(name=self.name, height=height, still=self.picture or still(self.figure))
+        return frame + script("interactive", self.name, sent)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return {"application/vnd.plotly.v1+json": json.loads(self.figure.to_json())}  # beside the html

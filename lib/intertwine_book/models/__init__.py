@@ -18,11 +18,9 @@ They raise a ValueError for a size below 1 and for an unknown activation.
 """
 
 from intertwine_book.models.building import ACTIVATIONS
+from intertwine_book.models.chains import fcn, lenet, myrtle, tiny10
 from intertwine_book.models.convnext import convnext
 from intertwine_book.models.efficientnet_lite import LITE_MEAN, LITE_STD, efficientnet_lite
-from intertwine_book.models.fcn import fcn
-from intertwine_book.models.lenet import lenet
-from intertwine_book.models.myrtle import myrtle
 from intertwine_book.models.network import HiddenLayer, Network, cuts
 from intertwine_book.models.published import (
     IMAGENET_MEAN,
@@ -34,7 +32,6 @@ from intertwine_book.models.published import (
 )
 from intertwine_book.models.residual import residual
 from intertwine_book.models.resnet import resnet18, resnet20
-from intertwine_book.models.tiny10 import tiny10
 
 __all__ = [
     "ACTIVATIONS",

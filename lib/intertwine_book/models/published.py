@@ -18,9 +18,9 @@ from torch import Tensor, nn
 
 from intertwine.data import Dataset
 from intertwine_book.data.root import data_root
+from intertwine_book.models.chains import tiny10
 from intertwine_book.models.network import Network
 from intertwine_book.models.resnet import resnet20
-from intertwine_book.models.tiny10 import tiny10
 
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 # mean and standard deviation with which the authors normalised CIFAR-10

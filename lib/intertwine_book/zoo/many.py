@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import torch
 from joblib import Parallel, delayed
-from joblib.parallel import LokyBackend, get_active_backend
 from tqdm import tqdm
 
 from intertwine import devices
@@ -41,12 +40,10 @@ def train_many(
 
     A seed decides on the initialisation and on the order of the data; a pair (initialisation, order) sets
     them apart. On a CPU networks are trained in `n_jobs` processes of joblib, which share the data and part
-    the threads of torch among them; on a GPU one after another. Inside
-    ``with joblib.parallel_config(backend="dask"):`` they are trained by the workers of a
-    ``dask.distributed.Client``, with one thread each, and come back to the caller.
+    the threads of torch among them; on a GPU one after another.
 
     Args:
-        n_jobs: networks at a time; by default as many as torch has threads, or as joblib is configured.
+        n_jobs: networks at a time; by default as many as torch has threads.
     """
     pairs = as_pairs(spec, seeds)
     done = dict(train_each(spec, list(dict.fromkeys(pairs)), devices.pick(device), n_jobs, progress))
@@ -86,8 +83,8 @@ def train_each(
     if not seeds:
         return
     check_data(spec.build(seed=seeds[0][0]), spec.data.images, spec.data.labels)
-    jobs = n_jobs or _jobs(of or len(seeds), device)
-    threads = max(1, torch.get_num_threads() // jobs) if jobs else 1
+    jobs = n_jobs or (min(of or len(seeds), torch.get_num_threads()) if device.type == "cpu" else 1)
+    threads = max(1, torch.get_num_threads() // jobs)
     # arrays, because joblib maps them into the memory of all processes; views would be copied whole
     arrays = [tensor.numpy(force=True) for tensor in (spec.data.images, spec.data.labels)]
     none = [tensor[:0].clone() for tensor in (spec.data.images, spec.data.labels)]
@@ -99,22 +96,12 @@ def train_each(
     yield from tqdm(run(calls), total=len(seeds), unit="network", disable=alone or not progress)
 
 
-def _jobs(networks: int, device: torch.device) -> int | None:
-    """How many networks to train at a time; None leaves it to joblib's configuration."""
-    if device.type != "cpu":
-        return 1
-    backend, _ = get_active_backend()
-    if isinstance(backend, LokyBackend):  # joblib's default
-        return min(networks, torch.get_num_threads())
-    return 1 if getattr(backend, "supports_sharedmem", False) else None  # inside another loop, or a cluster
-
-
 def _train(
     spec: Spec, images: np.ndarray, labels: np.ndarray, *, seed: SeedPair, threads: int, **options
 ) -> tuple[SeedPair, Trained]:
     """Train one network with so many threads."""
-    tensors = [torch.from_numpy(each if each.flags.writeable else each.copy()) for each in (images, labels)]
-    data = replace(spec.data, images=tensors[0], labels=tensors[1], hashed=())
+    pixels, classes = torch.from_numpy(images), torch.from_numpy(labels)
+    data = replace(spec.data, images=pixels, labels=classes, hashed=())
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
