@@ -17,7 +17,7 @@ import torch
 from intertwine import shallow
 from intertwine.shallow import ShallowReLU, random_network, same_function
 from intertwine.shallow.random_networks import random_integers
-from intertwine_book.experiments.shallow_relu.known_pairs import PAIR_KINDS, known_pair
+from intertwine_book.experiments.known_pairs import PAIR_KINDS, known_pair
 
 
 def certified(p: ShallowReLU, q: ShallowReLU, x: np.ndarray) -> bool | None:

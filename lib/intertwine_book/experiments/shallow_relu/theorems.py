@@ -25,7 +25,7 @@ from intertwine.shallow import (
 )
 from intertwine.shallow.random_networks import random_integers, random_scales
 from intertwine_book.experiments.rows import Row, tabled
-from intertwine_book.experiments.shallow_relu.known_pairs import PAIR_KINDS, known_pair
+from intertwine_book.experiments.known_pairs import PAIR_KINDS, known_pair
 
 
 @tabled
