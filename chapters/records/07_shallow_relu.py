@@ -44,7 +44,7 @@ device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one, for train
 import itertools
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import cache, lru_cache
 from math import comb, factorial, prod
 from zlib import crc32
 
@@ -554,7 +554,9 @@ claim("lemma-22", "Lemmas 22 and 23",
 check_all(
     {
         "Each statement holds in each case.": fibres[["corollary_9", "corollary_15", "corollary_16"]],
-        "Proposition 24 and the lemmas hold in each case.": fibres[["proposition_24", "lemma_22", "lemma_23"]],
+        "Proposition 24 and the lemmas hold in each case.": fibres[
+            ["proposition_24", "lemma_22", "lemma_23"]
+        ],
         "Where the premise of Proposition 24 is met, the verdict is generic.": fibres["generic"]
         | ~fibres["sufficient"],
     }
@@ -829,9 +831,12 @@ told.verdicts()
 # *Not printed*: ours.
 # A flip of $S$ with $\sum_S\lambda_iw_i^\top = 0$ keeps the function wherever $\sigma(x) - \sigma(-x) = \kappa x$.
 
+# %% tags=["hide-input"]
+SIGMAS = ["ReLU", "Softplus", "SiLU", "GELU", "Hardswish", "LeakyReLU", "abs", "ELU", "Mish", "tanh"]
+
 
 # %%
-@record.table(activation="ReLU Softplus SiLU GELU Hardswish LeakyReLU abs ELU Mish tanh".split())
+@record.table(activation=SIGMAS)
 def flips(activation):
     draw = seeded("flips")
     w, b, x = (normal(draw, *shape) for shape in ((2, 2), (3,), (200, 2)))
@@ -925,7 +930,7 @@ def images_of(dataset, part):
     return data.load(dataset, part, device=device)
 
 
-@lru_cache(maxsize=None)
+@cache
 def trained(dataset, width, epochs, weight_decay, seed):
     images = images_of(dataset, "train")
     sides = images.images[0].numel(), width, len(images.classes)
@@ -1036,7 +1041,9 @@ silent = each.groupby(["weight_decay", "seed"])["silent"].sum().unstack()
 norms = each.groupby(["weight_decay", "silent"])["norm"].median().unstack()
 reached = of(distances, **TRAINED, distance="dead", neurons="all").groupby("weight_decay")
 mine = of(distances, **TRAINED, distance="dead")
-certified = {kind: of(mine, neurons=kind).groupby("weight_decay")["generic"].sum() for kind in ("all", "active")}
+certified = {
+    kind: of(mine, neurons=kind).groupby("weight_decay")["generic"].sum() for kind in ("all", "active")
+}
 low, high, right = silent.min(axis=1), silent.max(axis=1), reached["accuracy"].mean()
 rows = [
     {
@@ -1113,7 +1120,9 @@ told.say(silent_usual=silent.loc[USUAL].mean(), accuracy_none=right[NONE], accur
 
 
 # %%
-@record.table([TRAINED | {"weight_decay": 1e-4}], seed=[0], change=[1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-14])
+@record.table(
+    [TRAINED | {"weight_decay": 1e-4}], seed=[0], change=[1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-14]
+)
 def rounding(dataset, width, epochs, weight_decay, seed, change):
     p = trained(dataset, width, epochs, weight_decay, seed)
     V = p.V.copy()
