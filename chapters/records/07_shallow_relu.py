@@ -44,7 +44,7 @@ device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one, for train
 import itertools
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import lru_cache
 from math import comb, factorial, prod
 from zlib import crc32
 
@@ -930,7 +930,7 @@ def images_of(dataset, part):
     return data.load(dataset, part, device=device)
 
 
-@cache
+@lru_cache(maxsize=None)  # noqa: UP033, the rows on record have its stamp
 def trained(dataset, width, epochs, weight_decay, seed):
     images = images_of(dataset, "train")
     sides = images.images[0].numel(), width, len(images.classes)
