@@ -17,7 +17,8 @@
 # :class: tip
 # **You need** {doc}`01_intertwiner_groups`: swaps, positive scalings, and what $G_{\mathrm{ReLU}}$ is.
 #
-# **You will learn** all symmetries of ReLU networks with one hidden layer, to decide for any two of them whether they are
+# **You will learn** all symmetries of ReLU networks with one hidden layer, to decide for any two of them whether
+# they are
 # the same function, and to make a network smaller without changing it.
 #
 # **This run.** {{ this_run }}. **The evidence** of every recorded number: {doc}`records/07_shallow_relu`.
@@ -110,6 +111,7 @@ print("p and r:", no.equal, "at", [str(x) for x in no.witness.x])
 # %% [markdown]
 # A *yes* comes with the symmetry, here the flip of all three neurons.
 # A *no* comes with a *witness*, an input where the outputs differ: without its constant $q$ is another function.
+# Keep the witness as a test, and look how far the outputs differ on your own data: it may lie far from them.
 #
 # The paper {cite}`ramakrishnan2026` classifies all symmetries, as {cite:t}`petzka2020` did in another form.
 # This chapter makes the theorems into a procedure.
@@ -150,11 +152,13 @@ figure
 # :::{figure} #fig-neuron-rays
 # ---
 # alt: >-
-#   Three panels of arrows from the origin: five arrows, then four without the vertical one and with a changed constant,
+#   Three panels of arrows from the origin: five arrows, then four without the vertical one and with a changed
+#   constant,
 #   then three, two parallel ones having become one.
 # ---
 # Five neurons become three.
-# Arrows: $(w, b)$ of each neuron, as thick as its output weight is large, blue where that is positive, red where negative.
+# Arrows: $(w, b)$ of each neuron, as thick as its output weight is large, blue where that is positive,
+# red where negative.
 # The vertical arrow is a constant and moves into $c$; two arrows in one direction are one neuron.
 # The two opposite arrows that remain are a pair for step two.
 # :::
@@ -168,7 +172,8 @@ figure
 # (3) Delete neurons with $\lambda_i = 0$.
 # The deleted neurons are the paper's *0-factors*.
 # The result is the *reduction*; a network to which no step applies is *reduced*.
-# Scale the remaining rows $(w_i, b_i)$ to a fixed norm, $\lambda$ inversely, and sort them in lexicographic order: by the
+# Scale the remaining rows $(w_i, b_i)$ to a fixed norm, $\lambda$ inversely, and sort them in lexicographic order:
+# by the
 # first entry, then the second, and so on.
 # This is the *minimal form* (in the paper and in the library filled up with zero neurons to the old width).
 # :::
@@ -285,7 +290,8 @@ Interactive(go.Figure(lines, look), "family", says="s = {}")
 # :::{figure} #fig-family
 # ---
 # alt: >-
-#   Interactive chart of four bent lines, a dotted constant and a thick sum over x from -1.5 to 2.5, with a slider for s
+#   Interactive chart of four bent lines, a dotted constant and a thick sum over x from -1.5 to 2.5,
+#   with a slider for s
 #   from -2 to 2.
 # ---
 # Four neurons and the constant change with $s$; their sum does not.
@@ -377,8 +383,9 @@ assert canonical(p)[1] == tuple(shallow.canonical_form(p).L[0])
 # The form of both is $\frac12(|x| + |y| + |x + y - 1| + 1)$.
 # It contains no sides, so flips leave it as it is.
 #
-# In floats two hyperplanes count as one if their $(w, b)$ agree up to a tolerance, and an answer may also be *undecided*.
-# A change below the tolerance is not seen ({ref}`rec-rounding`).
+# In floats two hyperplanes count as one if their $(w, b)$ agree up to a tolerance,
+# and an answer may also be *undecided*.
+# A change below the tolerance is not seen ({ref}`rec-small-changes`).
 #
 # The form also gives the symmetry itself.
 # Reduce both networks, and call $\alpha_H$ and $\beta_H$ the output weights of $\sigma(u_H)$ and $\sigma(-u_H)$,
@@ -401,7 +408,8 @@ assert canonical(p)[1] == tuple(shallow.canonical_form(p).L[0])
 # :::
 #
 # :::{prf:proof}
-# A reduced network has at most one neuron on each side of a hyperplane, so that up to order and positive scalings it is
+# A reduced network has at most one neuron on each side of a hyperplane, so that up to order and positive scalings
+# it is
 # given by its $\alpha_H$, $\beta_H$ and $c$.
 # $\alpha\sigma(u) + \beta\sigma(-u) = \frac{\alpha+\beta}2|u| + \frac{\alpha-\beta}2u$.
 # The two networks have equal $\gamma_H$ iff all $\alpha_H+\beta_H$ agree,
@@ -418,7 +426,7 @@ assert canonical(p)[1] == tuple(shallow.canonical_form(p).L[0])
 # `same_function` returns the $\delta_H$ as `symmetry.transfers`.
 #
 # (sec-generic)=
-# ## When $H_n$ is all there is
+# ## When permutations and scalings are all there is
 #
 # Three questions tell what a class may contain beyond one orbit ({numref}`fig-tree`).
 # {prf:ref}`def-minimal` answers the first, {prf:ref}`thm-all` the second, and the two theorems below the third.
@@ -438,7 +446,7 @@ for k, (question, reply) in enumerate(QUESTIONS.items()):
     arrow(axis, (4.8, y), (5.6, y), "yes")
     arrow(axis, (2.5, y - 0.5), (2.5, y - 1.2))
     axis.text(2.65, y - 0.85, "no", va="center")
-generic = "One orbit: permutations and positive\nscalings are all symmetries"
+generic = "One orbit: permutations and\npositive scalings are all"
 box(axis, (2.5, 0.7), generic, MAP, width=4.6, height=1.0)
 figure
 
@@ -450,7 +458,8 @@ figure
 #   Yes leads to an orange box at the right with a consequence; no leads down, at last to a green box: one orbit.
 # ---
 # For almost all networks every answer is no, and permutations with positive scalings are all symmetries.
-# The first question is answered by the minimal form, the second by the relation of opposite pairs, the third by a subset
+# The first question is answered by the minimal form, the second by the relation of opposite pairs,
+# the third by a subset
 # sum.
 # :::
 
@@ -458,7 +467,8 @@ figure
 # Call θ *generic* if its class is one free $H_n$-orbit.
 # If no two neurons share a hyperplane, the canonical form bounds the number of orbits in the class.
 # The next theorem is ours.
-# {cite:t}`dereich2022` determine dimension and number of components of the set of smallest networks of a function with one
+# {cite:t}`dereich2022` determine dimension and number of components of the set of smallest networks of a function
+# with one
 # output.
 #
 # :::{prf:theorem} At most $\binom n{\lfloor n/2\rfloor}$ orbits
@@ -517,7 +527,8 @@ for n in (4, 6, 8, 10):
 # {fact}`07_shallow_relu.functions:.0f` different affine functions, and yet a class of two orbits.
 # Such conditions do not identify θ *globally*.
 # Whether they do so *locally* the paper leaves as a conjecture.
-# {prf:ref}`thm-local` says yes: general position makes the rows independent, and a neuron at which the function bends has
+# {prf:ref}`thm-local` says yes: general position makes the rows independent, and a neuron at which the function
+# bends has
 # $\lambda_i\ne0$ ({ref}`rec-local`).
 # :::
 #
@@ -554,7 +565,8 @@ hidden_counts(integers[integers["size"] > 0])
 # :::{figure} #fig-counts
 # ---
 # alt: >-
-#   Points for single networks and a line of medians: the number of sets to flip falls from dozens at size 1 to hardly any
+#   Points for single networks and a line of medians: the number of sets to flip falls from dozens at size 1 to
+#   hardly any
 #   at size 4 and more.
 # ---
 # Weights of −1, 0 and 1 leave dozens of sets to flip, large integers hardly any.
@@ -568,7 +580,7 @@ hidden_counts(integers[integers["size"] > 0])
 # Twelve neurons and three inputs are a favourable case: there are $2^{12}$ sets, and only three equations for each.
 # With at least as many inputs as neurons the matrices $\lambda_iw_i^\top$ are usually independent, and no set exists.
 #
-# (sec-decay)=
+# (sec-shrinking)=
 # ## Weight decay leads training towards degenerate networks
 #
 # *Weight decay shrinks the neurons that never fire, until they are constants* ({numref}`fig-shrinking`).
@@ -602,19 +614,22 @@ figure
 # ---
 # alt: >-
 #   Norms of input weights on a logarithmic axis for four weight decays.
-#   Neurons that fire stay between 1 and 20; those that never fire are few and large without decay, many and far below 0.1
-#   from a decay of 0.0001 on.
+#   Neurons that fire lie between 2 and 11 without decay, and most of them above 1 with decay.
+#   Those that never fire are few up to a decay of 0.00001; at 0.0001 they are many and mostly below 0.1, at 0.001 more,
+#   all at the lower edge.
 # ---
-# With weight decay, neurons that fire on no training image shrink to nothing; those that fire shrink little.
-# Each mark is a hidden neuron of one of {fact}`07_shallow_relu.networks:.0f` networks for each weight decay, with 64 neurons,
-# trained on Fashion-MNIST.
+# With weight decay, neurons that fire on no training image shrink to nothing; those that fire shrink far less.
+# Each mark is a hidden neuron of one of {fact}`07_shallow_relu.networks:.0f` networks for each weight decay,
+# with 64 neurons, trained on Fashion-MNIST.
 # :::
 
 # %% [markdown]
 # At a decay of $10^{-4}$ a third of the neurons never fire, and the network lies near smaller ones.
-# Without these neurons every trained network is certified generic by $\mu$: it has no exact symmetries but permutations
+# Without these neurons every trained network is certified generic by $\mu$: it has no exact symmetries but
+# permutations
 # and positive scalings.
-# This is one recipe, Adam with decay added to the gradient; {ref}`rec-decay` has four distances, accuracies, and what
+# This is one recipe, Adam with decay added to the gradient; {ref}`rec-trained` has four distances, accuracies,
+# and what
 # would change it.
 #
 # (sec-compress)=
@@ -623,7 +638,8 @@ figure
 # *With one output, $h + 2$ neurons always suffice, where $h$ is the number of hyperplanes at which the function bends*
 # {cite}`dereich2022`.
 # Each of the $h$ needs a neuron.
-# Since $|u| = 2\sigma(u) - u$, one neuron on each leaves an affine rest $z$, and $z = \sigma(z) - \sigma(-z)$ takes two
+# Since $|u| = 2\sigma(u) - u$, one neuron on each leaves an affine rest $z$, and $z = \sigma(z) - \sigma(-z)$ takes
+# two
 # more.
 # {numref}`fig-compress` does it for $|x| + |y| + \frac12x + \frac3{10}y$.
 
@@ -641,7 +657,8 @@ half, z = Fraction(1, 2), [Fraction(1, 2), Fraction(3, 10)]
 W7 = [[1, 0], [1, 0], [-1, 0], [0, 1], [0, -1], z, [-a for a in z]]
 large = ShallowReLU(W7, [0] * 7, [[half, half, 1, 1, 1, 1, -1]], [0])
 fewer = compressed(*canonical(large))
-print(large.n, "become", fewer.n, same_function(large, fewer).equal)
+print(large.n, "neurons become", fewer.n)
+print("the same function:", same_function(large, fewer).equal)
 
 # %% tags=["hide-input"] figure="fig-compress"
 assert fewer.n == shallow.compress(large).network.n and same_function(large, fewer).equal
@@ -667,7 +684,8 @@ folded_planes(parts, np.linspace(-1.5, 1.5, 60))
 # With several outputs it returns a lower bound beside its network.
 #
 # Trained networks can be recognised and compressed, too.
-# This page trains two on images, and disguises the first: each neuron becomes two copies with half of its output weight,
+# This page trains two on images, and disguises the first: each neuron becomes two copies with half of its output
+# weight,
 # and a random element of the group moves them.
 
 # %% tags=["hide-input"]
@@ -697,7 +715,7 @@ print(disguised.n, "neurons become", shallow.compress(disguised).network.n)
 print("another seed:", same_function(first, second).equal)
 
 # %% [markdown]
-# Another seed gives another function, with other hyperplanes.
+# Another seed gives another function.
 #
 # (sec-beyond)=
 # ## Other activations, more layers
@@ -716,14 +734,17 @@ print("another seed:", same_function(first, second).equal)
 # | tanh | none | any neuron alone: $(w, b, \lambda)$ may change sign together |
 #
 # `same_function` is for ReLU alone.
-# For tanh, permutations with signs are all symmetries of a network without superfluous neurons {cite}`sussmann1992`, and
+# For tanh, permutations with signs are all symmetries of a network without superfluous neurons
+# {cite}`sussmann1992`, and
 # `same_network` looks for them.
 #
 # With more layers there is no such classification here.
-# A set that satisfies {eq}`eq-flip` in the first layer can be flipped in a deep network as well, and some symmetries need
+# A set that satisfies {eq}`eq-flip` in the first layer can be flipped in a deep network as well,
+# and some symmetries need
 # depth ({ref}`sec-deep`).
-# `same_network` decides whether two deep networks differ by permutations and scalings; where it finds none, they may still
-# be one function.
+# `same_network` looks for permutations and scalings that take one deep network to another;
+# where it finds none, they may
+# still be one function.
 #
 # ## Are my two networks one function?
 #
@@ -755,7 +776,7 @@ print("another seed:", same_function(first, second).equal)
 #   - With several outputs it may not be the smallest: read `compress(p).lower_bound`.
 # * - know whether permutations and scalings are all
 #   - `is_generic(p).generic`
-#   - Near neurons that never fire it may fail; it speaks of exact symmetries.
+#   - It speaks of exact symmetries. Beside neurons that nearly vanish it may not be able to tell: drop those first.
 # * - list the sets to flip
 #   - `hidden_symmetries(p).list()`
 #   - All sets are searched up to 40 neurons. If two neurons share a hyperplane, a set need not be a hidden symmetry.
@@ -879,7 +900,8 @@ hidden_counts(pd.DataFrame(counted), xlabel=label)
 #   Dots and a line of medians falling from tens at size 1 to zero at size 8.
 # ---
 # Coarse rounding creates sets to flip, fine rounding hardly any.
-# Networks of twelve neurons with Gaussian weights, rounded to multiples of 1/size; dots are networks, the line is their
+# Networks of twelve neurons with Gaussian weights, rounded to multiples of 1/size;
+# dots are networks, the line is their
 # median.
 # The run of this page.
 # :::
