@@ -17,22 +17,75 @@
 # :class: tip
 # **You need** {doc}`01_intertwiner_groups`: swaps, positive scalings, and what $G_{\mathrm{ReLU}}$ is.
 #
-# **You will learn** all symmetries of ReLU networks with one hidden layer,
-# to decide for any two of them whether they are the same function (exactly for fractions,
-# up to a tolerance for floats), and to make a network smaller without changing it.
+# **You will learn** all symmetries of ReLU networks with one hidden layer, to decide for any two of them whether
+# they are
+# the same function, and to make a network smaller without changing it.
 #
-# **This run.**
-# {{ this_run }}.
+# **This run.** {{ this_run }}. **The evidence** of every recorded number: {doc}`records/07_shallow_relu`.
 # :::
 #
 # ## The question
 #
-# Swapping hidden neurons and scaling them by positive factors keeps the function.
+# Permuting hidden neurons and scaling them by positive factors keeps the function of a ReLU network.
 # *Are there other symmetries?*
-# {numref}`fig-folded` says yes: two networks, three neurons each, folds on the same three lines,
-# and every neuron active on the opposite side.
-# No swap and no scaling takes one to the other.
-# They are the same function, with $\sigma = \mathrm{ReLU}$:
+#
+# **Yes: neurons can turn to their opposite side together, where what this adds cancels** ({numref}`fig-folded`).
+# **Almost no network allows it.**
+
+# %% tags=["hide-input"]
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import torch
+from torch import nn
+
+from intertwine import devices, shallow
+from intertwine.shallow import ShallowReLU, same_function
+from intertwine.training import train
+from intertwine_book import data, models, zoo
+from intertwine_book.figures.interactive import Interactive
+from intertwine_book.figures.schematics import MAP, NETWORKS, arrow, box, canvas
+from intertwine_book.figures.shallow import folded_planes, hidden_counts
+from intertwine_book.figures.style import COLOURS, new_figure, use_style
+from intertwine_book.record import on_record
+
+use_style()
+
+# %% tags=["parameters"]
+from typing import Literal
+
+dataset: Literal["digits", "fashion_mnist"] = "digits"
+device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one, for training
+seed: int = 0  # of initialisation, data order and random networks
+width: int = 16  # hidden neurons of the trained networks
+epochs: int = 10  # of their training
+trials: int = 20  # random networks of each kind, in an exercise
+
+# %% tags=["hide-input"] figure="fig-folded"
+left = ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])
+right = ShallowReLU([[-1, 0], [0, -1], [1, 1]], [0, 0, -1], [[1, 1, 1]], [1])
+folded_planes({"p": left, "q": right}, np.linspace(-1.2, 1.7, 60))
+
+# %% [markdown]
+# :::{figure} #fig-folded
+# ---
+# alt: >-
+#   Two panels with the same grey level lines of a piecewise linear function of x and y and the same three coloured
+#   lines.
+#   In the left panel arrows point to one side of each line, in the right panel to the other.
+# ---
+# A plane folded along three lines, in two ways that give the same function.
+# Lines: where a neuron begins to be active; arrows: towards the side where it is.
+# The grey level lines of both networks agree, although every arrow is reversed.
+# :::
+
+# %% [markdown]
+# With $\sigma = \mathrm{ReLU}$ the two networks of the figure are
 #
 # $$
 # \begin{aligned}
@@ -42,66 +95,27 @@
 # \end{aligned}
 # $$ (eq-hidden)
 #
-# The paper {cite}`ramakrishnan2026` classifies all symmetries, as {cite:t}`petzka2020` did in another form.
-# This chapter makes the theorems into a procedure.
-
-# %% tags=["hide-input"]
-import itertools
-from dataclasses import replace
-from fractions import Fraction
-from functools import cache
-from math import comb
-
-import numpy as np
-import pandas as pd
-from torch import nn
-
-from intertwine import devices, shallow
-from intertwine.shallow import ShallowReLU, same_function
-from intertwine.training import train
-from intertwine_book import data, models, results, zoo
-from intertwine_book.experiments.shallow_relu import decay, drawings, examples, statements
-from intertwine_book.figures import shallow as draw
-from intertwine_book.figures import style
-from intertwine_book.figures.neuron_slider import neuron_slider
-from intertwine_book.stories import shallow_relu as story
-from intertwine_book.stories import tell
-
-style.use_style()
-
-# %% tags=["parameters"]
-from typing import Literal
-
-dataset: Literal["digits", "fashion_mnist"] = "digits"
-device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one, for training
-seed: int = 0  # of initialisation, data order and random networks
-width: int = 16  # hidden neurons of the trained networks
-networks: int = 4  # trained from different seeds, at least 2
-epochs: int = 10  # of their training
-decays: list[float] = [0.0, 1e-5, 1e-4, 1e-3]  # weight decays that are compared
-trials: int = 20  # random networks for each check
-
-# %% tags=["remove-input"] figure="fig-folded"
-both = {"p": examples.P, "q": examples.Q}
-surface = drawings.surfaces(both, np.linspace(-1.2, 1.7, 60))
-draw.folded_planes(surface, drawings.neurons(both))
-
-# %% [markdown]
-# Pictures do not prove.
-# `same_function` does: integers and fractions stay exact, and so is the answer.
-# It is *yes*, by flipping all three neurons, and that symmetry takes $p$ to $q$.
+# No permutation and no scaling takes one to the other, as each neuron is active on the opposite side.
+# Pictures do not prove, but `same_function` does: with integers and fractions its answer is exact.
 
 # %%
 W, U = [[1, 0], [0, 1], [-1, -1]], [[-1, 0], [0, -1], [1, 1]]
 p = ShallowReLU(W, b=[0, 0, 1], V=[[1, 1, 1]], c=[0])
 q = ShallowReLU(U, b=[0, 0, -1], V=[[1, 1, 1]], c=[1])
-answer = same_function(p, q)
-assert answer.equal and answer.symmetry.flips == (0, 1, 2)
+r = ShallowReLU(U, b=[0, 0, -1], V=[[1, 1, 1]], c=[0])
 
-moved = answer.symmetry.image()
-assert (moved.rows == q.rows).all() and (moved.c == q.c).all()
+yes, no = same_function(p, q), same_function(p, r)
+print("p and q:", yes.equal, "by flipping", yes.symmetry.flips)
+print("p and r:", no.equal, "at", [str(x) for x in no.witness.x])
 
 # %% [markdown]
+# A *yes* comes with the symmetry, here the flip of all three neurons.
+# A *no* comes with a *witness*, an input where the outputs differ: without its constant $q$ is another function.
+# Keep the witness as a test, and look how far the outputs differ on your own data: it may lie far from them.
+#
+# The paper {cite}`ramakrishnan2026` classifies all symmetries, as {cite:t}`petzka2020` did in another form.
+# This chapter makes the theorems into a procedure.
+#
 # *Notation.*
 # A network is $\rho(\theta)(x) = V\,\sigma(Wx + b) + c$ with $m$ inputs, $n$ neurons and $k$ outputs.
 # Row $i$ of $W$ is $w_i$, column $i$ of $V$ is $\lambda_i\in\mathbb R^k$.
@@ -114,18 +128,40 @@ assert (moved.rows == q.rows).all() and (moved.c == q.c).all()
 # (sec-minimal)=
 # ## Step one: the minimal form
 #
-# With one input a neuron is an arrow $(w, b)$ in the plane,
-# and two neurons can be merged when their arrows have the same direction ({numref}`fig-neuron-rays`).
+# With one input a neuron is an arrow $(w, b)$ in the plane, and two neurons can be merged when their arrows have the
+# same direction ({numref}`fig-neuron-rays`).
 
-# %% figure="fig-neuron-rays"
-W, V = [[1], [2], [1], [0], [-1]], [[2, 1, -3, 5, 1]]
-given = ShallowReLU(W, b=[1, 2, -1, 1, 1], V=V, c=[0])
+# %% tags=["hide-input"] figure="fig-neuron-rays"
+W5, V5 = [[1], [2], [1], [0], [-1]], [[2, 1, -3, 5, 1]]
+given = ShallowReLU(W5, b=[1, 2, -1, 1, 1], V=V5, c=[0])
 bent = given.with_neurons([0, 1, 2, 4])
-c = given.c + given.V[:, 3] * given.b[3]  # of neuron 3, a constant
-steps = {"given": given}
-steps["constants moved"] = ShallowReLU(bent.W, bent.b, bent.V, c)
+steps = {"given": given, "constants moved": ShallowReLU(bent.W, bent.b, bent.V, [5])}
 steps["merged, in order"] = shallow.zero_factor_reduction(given)
-draw.neuron_rays(drawings.neurons(steps))
+figure, axes = new_figure(1, 3, width=7.6, height=2.9, sharex=True, sharey=True)
+for axis, (name, net) in zip(axes, steps.items(), strict=True):
+    for (w, b), weight in zip(net.float().rows, net.float().V[0], strict=True):
+        colour = COLOURS["blue" if weight > 0 else "red"]
+        drawn = {"arrowstyle": "->", "color": colour, "lw": 1 + 0.6 * abs(weight)}
+        axis.annotate("", (w, b), (0, 0), arrowprops=drawn)
+    axis.set(title=f"{name}\nc = {net.c[0]}", xlabel="w", aspect="equal")
+    axis.set(xlim=(-2.3, 2.3), ylim=(-2.3, 2.3))
+axes[0].set_ylabel("b")
+figure
+
+# %% [markdown]
+# :::{figure} #fig-neuron-rays
+# ---
+# alt: >-
+#   Three panels of arrows from the origin: five arrows, then four without the vertical one and with a changed
+#   constant,
+#   then three, two parallel ones having become one.
+# ---
+# Five neurons become three.
+# Arrows: $(w, b)$ of each neuron, as thick as its output weight is large, blue where that is positive,
+# red where negative.
+# The vertical arrow is a constant and moves into $c$; two arrows in one direction are one neuron.
+# The two opposite arrows that remain are a pair for step two.
+# :::
 
 # %% [markdown]
 # :::{prf:definition} {cite}`ramakrishnan2026`, Definitions 3–5
@@ -136,11 +172,42 @@ draw.neuron_rays(drawings.neurons(steps))
 # (3) Delete neurons with $\lambda_i = 0$.
 # The deleted neurons are the paper's *0-factors*.
 # The result is the *reduction*; a network to which no step applies is *reduced*.
-# Scale the remaining rows to a fixed norm, $\lambda$ inversely, and sort them: this is the *minimal form*
-# (in the paper and in the library filled up with zero neurons to the old width).
-# Reduced networks that differ by $H_n$ have the same one.
-# Two reduced networks of one function can have different minimal forms, for example the two of {eq}`eq-hidden`.
+# Scale the remaining rows $(w_i, b_i)$ to a fixed norm, $\lambda$ inversely, and sort them in lexicographic order:
+# by the
+# first entry, then the second, and so on.
+# This is the *minimal form* (in the paper and in the library filled up with zero neurons to the old width).
 # :::
+
+
+# %%
+def reduced(net):
+    """Step one, for a network of fractions with one output."""
+    weights, c = {}, net.c[0]
+    for w, b, v in zip(net.W, net.b, net.V[0], strict=True):
+        if not w.any():  # a constant
+            c += v * max(b, 0)
+            continue
+        t = Fraction(sum(abs(w)))
+        ray = (*(w / t), b / t)  # the same for parallel neurons
+        weights[ray] = weights.get(ray, 0) + t * v
+    rows = sorted(ray for ray, v in weights.items() if v)
+    return rows, [weights[ray] for ray in rows], c
+
+
+rows, V, c = reduced(given)
+print(given.n, "neurons become", len(rows), "with the constant", c)
+
+# %% tags=["hide-input"]
+small = ShallowReLU(np.array(rows)[:, :-1], np.array(rows)[:, -1], [V], [c])
+assert small.n == shallow.zero_factor_reduction(given).n
+forms = [shallow.minimal_form(each) for each in (small, given.with_neurons(range(5)))]
+assert (forms[0].rows == forms[1].rows[: small.n]).all() and (
+    forms[0].c == forms[1].c
+).all()
+
+# %% [markdown]
+# Reduced networks that differ by $H_n$ have the same minimal form.
+# The two of {eq}`eq-hidden` are reduced and have different ones, so step one is not enough.
 #
 # (sec-relation)=
 # ## Step two: the one extra relation
@@ -174,21 +241,64 @@ draw.neuron_rays(drawings.neurons(steps))
 # $$
 # :::
 #
-# Where two opposite pairs have dependent normals, output weight can move within both while the function stays:
-# turn the slider of {numref}`fig-family`.
+# Where two opposite pairs have dependent normals, output weight can move within both while the function stays.
+# *Turn the slider of {numref}`fig-family`, and watch which lines move.*
 
+# %% tags=["hide-input"] figure="fig-family"
+positions = [Fraction(k, 2) for k in range(-4, 5)]
+members = [
+    ShallowReLU(
+        [[1], [-1], [1], [-1]], [0, 0, -1, 1], [[1 + s, 1 - s, 1 - s, 1 + s]], [-s]
+    )
+    for s in positions
+]
+assert all(same_function(members[0], member).equal for member in members)
+x, heights = np.array([-1.5, 0.0, 1.0, 2.5]), []  # straight in between
+for net in (member.float() for member in members):
+    each = net.V[0] * np.maximum(x[:, None] * net.W[:, 0] + net.b, 0)
+    constant = np.full(len(x), net.c[0])
+    heights.append([*each.T.tolist(), constant.tolist(), net(x[:, None])[:, 0].tolist()])
+names = [*(f"neuron {k}" for k in (1, 2, 3, 4)), "constant", "their sum"]
+tones = ["blue", "orange", "green", "red", "grey", "grey"]
+looks = [{"color": COLOURS[tone], "width": 2} for tone in tones]
+looks[4] |= {"width": 1, "dash": "dot"}
+looks[5] |= {"width": 5}
+lines = [
+    go.Scatter(x=x, y=y, name=name, mode="lines", line=line)
+    for y, name, line in zip(heights[5], names, looks, strict=True)
+]
+moves = [
+    {"method": "restyle", "label": f"{float(s):g}", "args": [{"y": y}]}
+    for s, y in zip(positions, heights, strict=True)
+]
+quiet = {"gridcolor": "rgba(128,128,128,0.25)", "zerolinecolor": "rgba(128,128,128,0.5)"}
+look = {
+    "template": "none",
+    "height": 400,
+    "margin": {"l": 40, "r": 20, "t": 60, "b": 40},
+    "paper_bgcolor": "rgba(0,0,0,0)",
+    "plot_bgcolor": "rgba(0,0,0,0)",
+    "font": {"color": COLOURS["grey"]},
+    "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+    "xaxis": quiet | {"title": {"text": "x"}},
+    "yaxis": quiet | {"range": [float(np.min(heights)), float(np.max(heights))]},
+    "sliders": [{"active": 5, "steps": moves, "currentvalue": {"prefix": "s = "}}],
+}
+Interactive(go.Figure(lines, look), "family", says="s = {}")
 
-# %% figure="fig-family"
-def family(s):
-    """One function for all s: weight moves within two opposite pairs."""
-    V = [[1 + s, 1 - s, 1 - s, 1 + s]]
-    return ShallowReLU([[1], [-1], [1], [-1]], [0, 0, -1, 1], V, [-s])
-
-
-halves_of = [Fraction(k, 2) for k in range(-4, 5)]
-assert all(same_function(family(halves_of[0]), family(s)).equal for s in halves_of)
-members = {f"{float(s):g}": family(s) for s in halves_of}
-neuron_slider(members, name="family", prefix="s = ")
+# %% [markdown]
+# :::{figure} #fig-family
+# ---
+# alt: >-
+#   Interactive chart of four bent lines, a dotted constant and a thick sum over x from -1.5 to 2.5,
+#   with a slider for s
+#   from -2 to 2.
+# ---
+# Four neurons and the constant change with $s$; their sum does not.
+# Lines: what each neuron adds to the output; thick: the sum.
+# The slider moves output weight $s$ from two of the neurons to their opposites.
+# At $s = 1$ and $s = -1$ two neurons vanish.
+# :::
 
 # %% [markdown]
 # :::{prf:theorem} {cite}`ramakrishnan2026`, Theorems 3 and 4
@@ -228,7 +338,10 @@ def hidden(net):
     return [S for S in every if not terms[list(S)].sum(0).any()]
 
 
-assert hidden(p) == [(0, 1, 2)] == [*shallow.hidden_symmetries(p)]
+print("hidden symmetries of p:", hidden(p))
+
+# %% tags=["hide-input"]
+assert hidden(p) == [*shallow.hidden_symmetries(p)]
 
 # %% [markdown]
 # (sec-canonical)=
@@ -260,28 +373,30 @@ def canonical(net):
     return {u: g for u, g in gamma.items() if g}, tuple(L), e
 
 
-assert canonical(p) == canonical(q)
+print("p and q have the same form:", canonical(p) == canonical(q))
+
+# %% tags=["hide-input"]
+assert canonical(p) == canonical(q) != canonical(r)
 assert canonical(p)[1] == tuple(shallow.canonical_form(p).L[0])
 
 # %% [markdown]
-# The form of the two networks is $\frac12(|x| + |y| + |x + y - 1| + 1)$.
+# The form of both is $\frac12(|x| + |y| + |x + y - 1| + 1)$.
 # It contains no sides, so flips leave it as it is.
-# In floats two hyperplanes count as one if their $(w, b)$, scaled to norm 1, agree up to sign to $10^{-9}$
-# ($10^{-6}$ between two float32 modules), and an answer may also be *undecided*.
-# When the one output weight that we tried, of a trained network in float64, changes by $10^{-8}$ of itself,
-# `same_function` answers *different* and gives an input; after $10^{-10}$, below the tolerance,
-# it answers *equal*.
+#
+# In floats two hyperplanes count as one if their $(w, b)$ agree up to a tolerance,
+# and an answer may also be *undecided*.
+# A change below the tolerance is not seen ({ref}`rec-small-changes`).
 #
 # The form also gives the symmetry itself.
 # Reduce both networks, and call $\alpha_H$ and $\beta_H$ the output weights of $\sigma(u_H)$ and $\sigma(-u_H)$,
 # with $u_H(x) = w_H\cdot x + b_H$.
-# A weight is 0 where there is no neuron.
+# A weight is 0 where there is no neuron, and a neuron of weight 0 is left out.
 #
 # :::{prf:theorem} All symmetries
 # :label: thm-all
-# Two reduced networks are the same function iff there are $\delta_H\in\mathbb R^k$,
+# Two reduced networks, whose widths may differ, are the same function iff there are $\delta_H\in\mathbb R^k$,
 # one for each hyperplane of either network, with $\sum_H\delta_Hw_H^\top = 0$ such that the second network,
-# up to $H_n$, is the first with
+# up to order and positive scalings of its neurons, is the first with
 #
 # $$
 # \begin{aligned}
@@ -293,6 +408,9 @@ assert canonical(p)[1] == tuple(shallow.canonical_form(p).L[0])
 # :::
 #
 # :::{prf:proof}
+# A reduced network has at most one neuron on each side of a hyperplane, so that up to order and positive scalings
+# it is
+# given by its $\alpha_H$, $\beta_H$ and $c$.
 # $\alpha\sigma(u) + \beta\sigma(-u) = \frac{\alpha+\beta}2|u| + \frac{\alpha-\beta}2u$.
 # The two networks have equal $\gamma_H$ iff all $\alpha_H+\beta_H$ agree,
 # that is, iff there are $\delta_H$ by which their weights differ as above.
@@ -300,8 +418,7 @@ assert canonical(p)[1] == tuple(shallow.canonical_form(p).L[0])
 # and the change of $c$.
 # :::
 #
-# A flip of neuron $i$ moves all of its weight, $\delta_H = \alpha_H$.
-# {numref}`fig-family` moves a part.
+# A flip of neuron $i$ moves all of its weight, $\delta_H = \alpha_H$; {numref}`fig-family` moves a part.
 # A pair can also leave one hyperplane, where both weights become 0, and appear on a parallel one:
 #
 # $$\begin{aligned}&\sigma(z) - \sigma(-z)\\ &= \sigma(z+a) - \sigma(-z-a) - a.\end{aligned}$$
@@ -309,13 +426,50 @@ assert canonical(p)[1] == tuple(shallow.canonical_form(p).L[0])
 # `same_function` returns the $\delta_H$ as `symmetry.transfers`.
 #
 # (sec-generic)=
-# ## When $H_n$ is all there is
+# ## When permutations and scalings are all there is
 #
+# Three questions tell what a class may contain beyond one orbit ({numref}`fig-tree`).
+# {prf:ref}`def-minimal` answers the first, {prf:ref}`thm-all` the second, and the two theorems below the third.
+
+# %% tags=["hide-input"] figure="fig-tree"
+QUESTIONS = {
+    "Neurons to drop, to merge,\nor to move into c?": "Free directions:\ntake the minimal form first",
+    "Two neurons on\none hyperplane?": "Output weight may move\nwithin opposite pairs",
+    "A set $S \\ne ∅$ of neurons with\n$\\sum_S\\lambda_i w_i^\\top = 0$?": "One orbit for each S and\n"
+    "for ∅; locally identifiable",
+}
+figure, axis = canvas(10.0, 6.6)
+for k, (question, reply) in enumerate(QUESTIONS.items()):
+    y = 5.9 - 1.7 * k
+    box(axis, (2.5, y), question, NETWORKS[0], width=4.6, height=1.0)
+    box(axis, (7.7, y), reply, NETWORKS[1], width=4.2, height=1.0)
+    arrow(axis, (4.8, y), (5.6, y), "yes")
+    arrow(axis, (2.5, y - 0.5), (2.5, y - 1.2))
+    axis.text(2.65, y - 0.85, "no", va="center")
+generic = "One orbit: permutations and\npositive scalings are all"
+box(axis, (2.5, 0.7), generic, MAP, width=4.6, height=1.0)
+figure
+
+# %% [markdown]
+# :::{figure} #fig-tree
+# ---
+# alt: >-
+#   Three blue boxes with questions below each other.
+#   Yes leads to an orange box at the right with a consequence; no leads down, at last to a green box: one orbit.
+# ---
+# For almost all networks every answer is no, and permutations with positive scalings are all symmetries.
+# The first question is answered by the minimal form, the second by the relation of opposite pairs,
+# the third by a subset
+# sum.
+# :::
+
+# %% [markdown]
 # Call θ *generic* if its class is one free $H_n$-orbit.
 # If no two neurons share a hyperplane, the canonical form bounds the number of orbits in the class.
 # The next theorem is ours.
-# Related: {cite:t}`dereich2022` determine dimension and number of components of the set of smallest networks of a
-# function with one output.
+# {cite:t}`dereich2022` determine dimension and number of components of the set of smallest networks of a function
+# with one
+# output.
 #
 # :::{prf:theorem} At most $\binom n{\lfloor n/2\rfloor}$ orbits
 # :label: thm-local
@@ -356,146 +510,137 @@ assert canonical(p)[1] == tuple(shallow.canonical_form(p).L[0])
 # Their number is $\sum_j\binom{\lfloor n/2\rfloor}j\binom{\lceil n/2\rceil}j = \binom n{\lfloor n/2\rfloor}$.
 # :::
 #
-# Networks of 4, 6, 8 and 10 neurons reach the bound:
+# For small networks one can count:
 
 # %%
 for n in (4, 6, 8, 10):
     V = [[1, -1] * (n // 2)]
     sharp = ShallowReLU([[1]] * n, b=range(n), V=V, c=[0])
     orbits = 1 + shallow.hidden_symmetries(sharp).count
-    assert orbits == comb(n, n // 2)
-    print(n, "neurons:", orbits, "of", 2**n, "sets")
+    print(n, "neurons:", orbits, "orbits, at most", comb(n, n // 2))
 
 # %% [markdown]
 # :::{admonition} A conjecture of the paper, answered for one hidden layer
 # :class: note
 # {numref}`fig-folded` is the paper's counterexample to Lemma D15 of {cite:t}`grigsby2023` as the paper quotes it:
-# lines in general position, {glue:text}`regions:.0f` regions with {glue:text}`functions:.0f` different affine
-# functions, and yet a class of two orbits.
+# lines in general position, {fact}`07_shallow_relu.regions:.0f` regions with
+# {fact}`07_shallow_relu.functions:.0f` different affine functions, and yet a class of two orbits.
 # Such conditions do not identify θ *globally*.
 # Whether they do so *locally* the paper leaves as a conjecture.
-# {prf:ref}`thm-local` says yes: general position makes the rows independent, and a neuron at
-# which the function bends has $\lambda_i\ne0$.
+# {prf:ref}`thm-local` says yes: general position makes the rows independent, and a neuron at which the function
+# bends has
+# $\lambda_i\ne0$ ({ref}`rec-local`).
 # :::
-#
-# We drew {glue:text}`identified:.0f` random networks of one to five neurons with independent rows.
-# Each has as many orbits as sets to flip, the empty one included:
-# {glue:text}`one-orbit:.0f` have one orbit, {glue:text}`several-orbits:.0f` have two to {glue:text}`most-orbits:.0f`.
-# The rank of the Jacobian leaves no direction but the scalings.
 #
 # :::{prf:theorem} {cite}`ramakrishnan2026`, Theorems 1 and 5, Proposition 24
 # :label: thm-generic
 # If the rows $(w_i, b_i)$ are pairwise linearly independent, all $\lambda_i\ne0$,
 # and no non-empty $S$ satisfies {eq}`eq-flip`, then θ is generic.
-# The set of such $\theta$ contains a non-empty Zariski-open, hence dense set.
+# The set of such $\theta$ is Zariski open and not empty, hence open and dense.
 # :::
 #
 # :::{prf:proof}
 # No $w_i$ is 0, or $S=\{i\}$ would do; the first part is {prf:ref}`thm-local`.
-# Each condition fails on the zero set of a polynomial that is not 0 everywhere, and there are finitely many:
-# 2×2 minors of two rows (they vanish iff the rows are dependent, Lemma 22), $\lambda_i = 0$,
-# and $\sum_S\lambda_iw_i^\top = 0$ for each $S$.
+# Each condition fails on a set of common zeros of polynomials that are not 0 everywhere:
+# the 2×2 minors of two rows, the entries of $\lambda_i$, the entries of $\sum_S\lambda_iw_i^\top$ for one $S$.
+# There are finitely many conditions, and a finite union of such sets is closed and not everything.
 # :::
 #
-# Finding $S$ is a subset-sum problem, which is hard in general.
-# If the matrices $\lambda_iw_i^\top$ are linearly independent, which needs $n\le mk$, no $S$ exists,
-# and their smallest singular value $\mu$ bounds how near any $S$ comes:
+# To find $S$ is a subset-sum problem, which is hard in general.
+# If the matrices $\lambda_iw_i^\top$ are linearly independent, which needs $n\le mk$, no $S$ exists.
+# Then their smallest singular value $\mu$ bounds how near any $S$ comes:
 # $\lVert\sum_S\lambda_iw_i^\top\rVert\ge\mu$.
 #
-# (sec-tree)=
-# ### Which theorem answers for which network
-#
-# Three questions tell what a class may contain beyond one orbit ({numref}`fig-tree`).
-# {prf:ref}`def-minimal` answers the first, {prf:ref}`thm-all` the second,
-# {prf:ref}`thm-local` and {prf:ref}`thm-generic` the third.
-
-# %% tags=["remove-input"] figure="fig-tree"
-draw.decision_tree()
-
-# %% [markdown]
 # (sec-rare)=
-# ## Where hidden symmetries are common
+# ## Small integer weights make hidden symmetries common
 #
-# *Almost no network has hidden symmetries; small integers are exceptions.*
-# With twelve neurons, three inputs and weights −1, 0, 1 the median network of {numref}`fig-counts` has
-# {glue:text}`median-1:.0f` sets that satisfy {eq}`eq-flip`, with integers up to 2 it has {glue:text}`median-2:.0f`.
-# From 8 on at most one network in a hundred has any.
-# Where no two neurons share a hyperplane, each set is a hidden symmetry.
-# Of {glue:text}`tried-apart:,.0f` networks with weights −1, 0, 1 this is so in {glue:text}`share-apart:.0f` %,
-# and the median of these is {glue:text}`median-apart:.0f` sets.
-# The reduction of {prf:ref}`def-minimal` merges neurons and keeps the function;
-# after it no two share a hyperplane in {glue:text}`share-merged:.0f` %, whose median is
-# {glue:text}`median-merged:.0f`.
+# *With weights −1, 0 and 1 half of the networks of {numref}`fig-counts` have
+# {fact}`07_shallow_relu.median_1:.0f` or more sets that can be flipped; with large integers hardly any has one.*
+
+# %% tags=["hide-input"] figure="fig-counts"
+integers = on_record("07_shallow_relu", "integers")
+hidden_counts(integers[integers["size"] > 0])
+
+# %% [markdown]
+# :::{figure} #fig-counts
+# ---
+# alt: >-
+#   Points for single networks and a line of medians: the number of sets to flip falls from dozens at size 1 to
+#   hardly any
+#   at size 4 and more.
+# ---
+# Weights of −1, 0 and 1 leave dozens of sets to flip, large integers hardly any.
+# Networks with twelve neurons, three inputs and one output, with integer weights up to the size on the axis; dots are
+# networks, the line is their median.
+# :::
+
+# %% [markdown]
 # So quantisation to three levels can create hidden symmetries.
-# Among the networks drawn at size 64, the largest, none was found.
-# Twelve neurons and three inputs are a favourable case:
-# there are $2^{12}$ sets $S$ and only three equations for each.
-# With many inputs, $n\le mk$, the matrices $\lambda_iw_i^\top$ are usually independent, and then no $S$ exists.
+# Where two neurons share a hyperplane, a set need not be one; {ref}`rec-generic` counts the networks in which all are.
+# Twelve neurons and three inputs are a favourable case: there are $2^{12}$ sets, and only three equations for each.
+# With at least as many inputs as neurons the matrices $\lambda_iw_i^\top$ are usually independent, and no set exists.
+#
+# (sec-shrinking)=
+# ## Weight decay leads training towards degenerate networks
+#
+# *Weight decay shrinks the neurons that never fire, until they are constants* ({numref}`fig-shrinking`).
+# The loss gives such a neuron no gradient, so decay alone moves its weights.
+# Its bias does not decay, stays negative, and keeps the neuron silent.
 
-# %% tags=["remove-input"] figure="fig-counts"
-story.hidden_counts()
+# %% tags=["hide-input"] figure="fig-shrinking"
+neurons = on_record("07_shallow_relu", "neurons")
+neurons = neurons[neurons["epochs"] > 0]
+places = {0.0: 0, 1e-5: 1, 1e-4: 2, 1e-3: 3}
+figure, axis = new_figure(height=3.3)
+for mark, tone, silent in (("o", "blue", False), ("D", "orange", True)):
+    part = neurons[(neurons["fires"] == 0) == silent]
+    spread = (
+        np.random.default_rng(0).uniform(-0.16, 0.16, len(part)) + 0.24 * silent - 0.12
+    )
+    at = part["weight_decay"].map(places) + spread
+    floor = part["norm"].clip(lower=1e-4)
+    axis.plot(at, floor, mark, color=COLOURS[tone], ms=3.5, mew=0, alpha=0.6)
+axis.set(
+    yscale="log", ylim=(5e-5, 40), xlabel="weight decay", ylabel="norm of input weights"
+)
+axis.set_xticks([*places.values()], ["none", "10⁻⁵", "10⁻⁴", "10⁻³"])
+axis.set_yticks([1e-4, 1e-2, 1], ["10⁻⁴ or less", "0.01", "1"])
+axis.text(-0.4, 15, "fires on some image", color=COLOURS["blue"])
+axis.text(1.05, 3e-3, "never fires", color=COLOURS["orange"], ha="center")
+figure
 
 # %% [markdown]
-# (sec-digits)=
-# ## Trained networks: weight decay brings them near degenerate ones
-#
-# *On Fashion-MNIST, with weight decay $10^{-4}$, trained networks lie near degenerate ones in three ways,
-# and a bound for a fourth is small: all four numbers are at most {glue:text}`furthest-usual:.4f`.
-# Without decay the smallest distance is {glue:text}`nearest-none:.3f`* (four networks each).
-# {numref}`fig-degeneracy` shows four distances without unit, in Euclidean norms.
-# Here $r_i = (w_i, b_i)$, and $\mu$ is the smallest singular value of the matrix whose columns are all
-# $\lambda_iw_i^\top$.
-#
-# | label in the figure | distance | 0 means |
-# |---|---|---|
-# | to merge | $\min_{i\ne j}\sin\angle(r_i,\pm r_j)$ | two neurons share a hyperplane |
-# | to drop | $\min_i\lVert\lambda_ir_i^\top\rVert/\max_i\lVert\lambda_ir_i^\top\rVert$ | a neuron contributes 0 |
-# | to a constant | $\min_i\lVert w_i\rVert/\lVert r_i\rVert$ | a neuron is a constant |
-# | μ (bound for flips) | $\mu/\max_i\lVert\lambda_iw_i^\top\rVert$ | some set $S$ may satisfy {eq}`eq-flip` |
-#
-# If no two neurons share a hyperplane, a positive $\mu$ certifies that the network is generic
-# ({prf:ref}`thm-generic`).
-# A small $\mu$ does not mean that a flip is near: one nearly vanished neuron also makes it small.
-
-# %% tags=["remove-input"] figure="fig-degeneracy"
-story.degeneracies()
+# :::{figure} #fig-shrinking
+# ---
+# alt: >-
+#   Norms of input weights on a logarithmic axis for four weight decays.
+#   Neurons that fire lie between 2 and 11 without decay, and most of them above 1 with decay.
+#   Those that never fire are few up to a decay of 0.00001; at 0.0001 they are many and mostly below 0.1, at 0.001 more,
+#   all at the lower edge.
+# ---
+# With weight decay, neurons that fire on no training image shrink to nothing; those that fire shrink far less.
+# Each mark is a hidden neuron of one of {fact}`07_shallow_relu.networks:.0f` networks for each weight decay,
+# with 64 neurons, trained on Fashion-MNIST.
+# :::
 
 # %% [markdown]
-# The nearest to degenerate are the neurons that *fire on none* of the 60,000 training images.
-# The loss gives such a neuron no gradient.
-# Decay is all that moves its weights, and the bias, which does not decay, stays negative:
-# $w_i$ goes to 0 and the neuron becomes a constant.
-# Two such neurons are nearly parallel, so at decay $10^{-4}$ these neurons make all four distances small.
-
-# %% tags=["remove-input"]
-story.by_decay()
-
-# %% [markdown]
-# So decay does three things.
-# From $10^{-4}$ on more neurons stop firing, those that do not fire shrink to almost nothing,
-# and those that fire become smaller, too.
-# Without the neurons that never fire every network is certified generic.
-# At decay $10^{-4}$ all four distances are still smaller than without decay, at least {glue:text}`active-usual:.4f`;
-# at $10^{-3}$, where fewer neurons are left, only the one to a constant is.
-# A certified network has no other *exact* symmetries than swaps and scalings.
-# For the others μ is too small to tell from 0 in floats.
+# At a decay of $10^{-4}$ a third of the neurons never fire, and the network lies near smaller ones.
+# Without these neurons every trained network is certified generic by $\mu$: it has no exact symmetries but
+# permutations
+# and positive scalings.
+# This is one recipe, Adam with decay added to the gradient; {ref}`rec-trained` has four distances, accuracies,
+# and what
+# would change it.
 #
-# *What would change it.*
-# All networks have 64 neurons and were trained by one recipe.
-# Its Adam divides each gradient by its recent size,
-# so that even a weak decay moves a weight that has no other gradient.
-# Plain gradient descent and decoupled decay were not tried.
-
-# %% [markdown]
 # (sec-compress)=
 # ## Fewer neurons, the same function
 #
-# *With one output, $h + 2$ neurons always suffice, where $h$ is the number of hyperplanes at
-# which the function bends.*
-# This is a theorem of {cite:t}`dereich2022`, who tell the cases $h$, $h+1$ and $h+2$ apart.
+# *With one output, $h + 2$ neurons always suffice, where $h$ is the number of hyperplanes at which the function bends*
+# {cite}`dereich2022`.
 # Each of the $h$ needs a neuron.
-# Since $|u| = 2\sigma(u) - u$, one neuron on each leaves an affine rest $z$,
-# and $z = \sigma(z) - \sigma(-z)$ takes two more.
+# Since $|u| = 2\sigma(u) - u$, one neuron on each leaves an affine rest $z$, and $z = \sigma(z) - \sigma(-z)$ takes
+# two
+# more.
 # {numref}`fig-compress` does it for $|x| + |y| + \frac12x + \frac3{10}y$.
 
 
@@ -509,38 +654,76 @@ def compressed(gamma, L, e):
 
 
 half, z = Fraction(1, 2), [Fraction(1, 2), Fraction(3, 10)]
-W = [[1, 0], [1, 0], [-1, 0], [0, 1], [0, -1], z, [-a for a in z]]
-large = ShallowReLU(W, [0] * 7, [[half, half, 1, 1, 1, 1, -1]], [0])
-small = compressed(*canonical(large))
-assert small.n == shallow.compress(large).network.n == 4
-assert same_function(large, small).equal
+W7 = [[1, 0], [1, 0], [-1, 0], [0, 1], [0, -1], z, [-a for a in z]]
+large = ShallowReLU(W7, [0] * 7, [[half, half, 1, 1, 1, 1, -1]], [0])
+fewer = compressed(*canonical(large))
+print(large.n, "neurons become", fewer.n)
+print("the same function:", same_function(large, fewer).equal)
 
-# %% figure="fig-compress"
-parts = {"given: 7 neurons": large, "the folds: h = 2": small.with_neurons([0, 1])}
-parts["h + 2 = 4 neurons"] = small
-surface = drawings.surfaces(parts, np.linspace(-1.5, 1.5, 60))
-draw.folded_planes(surface, drawings.neurons(parts))
+# %% tags=["hide-input"] figure="fig-compress"
+assert fewer.n == shallow.compress(large).network.n and same_function(large, fewer).equal
+parts = {"given: 7 neurons": large, "the folds: h = 2": fewer.with_neurons([0, 1])}
+parts["h + 2 = 4 neurons"] = fewer
+folded_planes(parts, np.linspace(-1.5, 1.5, 60))
 
 # %% [markdown]
-# Do $h$ neurons suffice?
-# For $\sum_i a_i|x - t_i|$ they do exactly when the $a_i$ can be split into two groups of equal sum:
-# a partition problem.
-# $3|x| + |x-1| + 2|x-2|$ needs three neurons, as $3 = 1 + 2$, and $3|x| + |x-1| + |x-2|$ needs four.
-# `compress` finds the minimum for up to 40 hyperplanes.
-# With several outputs it may leave a gap, which it states.
+# :::{figure} #fig-compress
+# ---
+# alt: >-
+#   Three panels of grey level lines with coloured fold lines and arrows.
+#   Left and right have the same level lines, the middle one others.
+# ---
+# Seven neurons become four.
+# Left: as given.
+# Middle: one neuron on each of the two lines where the function bends has the right folds and the wrong slope.
+# Right: a pair of opposite neurons, which fold nothing together, corrects the slope.
+# :::
+
+# %% [markdown]
+# Whether fewer suffice is a partition problem; `compress` solves it for up to 40 hyperplanes.
+# With several outputs it returns a lower bound beside its network.
+#
+# Trained networks can be recognised and compressed, too.
+# This page trains two on images, and disguises the first: each neuron becomes two copies with half of its output
+# weight,
+# and a random element of the group moves them.
+
+# %% tags=["hide-input"]
+device = devices.pick(device)
+images = data.load(dataset, "train", device=device)
+sides = images.images[0].numel(), width, len(images.classes)
+recipe = replace(zoo.RECIPES["digits"], epochs=epochs)
+
+
+def fitted(s, recipe=recipe):
+    """A network with one hidden layer, trained on the images."""
+    start = nn.Sequential(nn.Flatten(), *models.fcn(sides, bias=True, seed=s))
+    net = train(start, images, recipe, seed=s, device=device).network
+    return ShallowReLU.from_module(net)
+
+
+first, second = fitted(seed), fitted(seed + 1)
+
+# %%
+double = first.with_neurons(np.repeat(np.arange(first.n), 2))
+double = ShallowReLU(double.W, double.b, double.V / 2, double.c)
+draw = torch.Generator().manual_seed(seed)
+disguised = shallow.random_orbit(double, generator=draw)
+
+print("recognised:", same_function(first, disguised).equal)
+print(disguised.n, "neurons become", shallow.compress(disguised).network.n)
+print("another seed:", same_function(first, second).equal)
+
+# %% [markdown]
+# Another seed gives another function.
 #
 # (sec-beyond)=
-# ## Beyond ReLU
+# ## Other activations, more layers
 #
-# :::{prf:remark} {cite}`ramakrishnan2026`, Remark 1
-# :label: rem-any-sigma
-# {prf:ref}`def-minimal` works for every σ whose scaling law is known, with $G_\sigma$ in place of $H_n$:
-# a row $a(w, b)$ with $\sigma(au) = \beta\sigma(u)$ merges with weight $\beta$, constants are $\lambda\sigma(b)$,
-# neurons with $\lambda = 0$ are dropped.
-# :::
-#
-# A flip only needs $\sigma(x) - \sigma(-x) = \kappa x$, an odd part that is linear.
-# *Seven of ten activations that we tried have it:*
+# {prf:ref}`def-minimal` works for every σ whose scaling law is known, with $G_\sigma$ in place of $H_n$
+# ({cite}`ramakrishnan2026`, Remark 1).
+# A flip only needs an odd part that is linear, $\sigma(x) - \sigma(-x) = \kappa x$.
+# *Seven of ten activations that we tried have it* ({ref}`rec-remark-1`):
 #
 # | activation | κ | flips |
 # |---|---|---|
@@ -548,140 +731,83 @@ draw.folded_planes(surface, drawings.neurons(parts))
 # | LeakyReLU of slope 0.01 | 1.01 | the sets of {eq}`eq-flip` |
 # | $\lvert x\rvert$ | 0 | every set |
 # | ELU, Mish | none | none of this kind |
-# | tanh | none | another kind: tanh is odd, so $(w, b, \lambda)$ may change sign together |
+# | tanh | none | any neuron alone: $(w, b, \lambda)$ may change sign together |
 #
-# ## Run it yourself
+# `same_function` is for ReLU alone.
+# For tanh, permutations with signs are all symmetries of a network without superfluous neurons
+# {cite}`sussmann1992`, and
+# `same_network` looks for them.
 #
-# *This section is computed by this page.*
-# Train two networks on {glue:text}`trained_on`.
-# Disguise the first: replace each neuron by two copies, each with half of its output weight,
-# and move the result by a random element of the group.
-# Is it recognised, and brought back to its size?
-
-# %% tags=["hide-input"]
-device = devices.pick(device)
-run = results.run(globals(), "07_shallow_relu")
-generator = run.generator()
-
-# %%
-images = data.load(dataset, "train", device=device)
-inputs, outputs = images.images[0].numel(), len(images.classes)
-recipe = replace(zoo.RECIPES["digits"], epochs=epochs)
-
-
-@cache
-def fitted(s, recipe=recipe):
-    """A network as initialised and as trained."""
-    layers = models.fcn((inputs, width, outputs), bias=True, seed=s)
-    start = nn.Sequential(nn.Flatten(), *layers)
-    before = ShallowReLU.from_module(start)
-    net = train(start, images, recipe, seed=s, device=device).network
-    return before, ShallowReLU.from_module(net)
-
-
-seeds = range(seed, seed + networks)
-untrained, trained = zip(*map(fitted, seeds), strict=True)
-
-# %%
-first, second = trained[:2]
-double = first.with_neurons(np.repeat(np.arange(first.n), 2))
-double = ShallowReLU(double.W, double.b, double.V / 2, double.c)
-disguised = shallow.random_orbit(double, generator=generator)
-
-found = same_function(first, disguised)
-small = shallow.compress(disguised).network
-print(f"{disguised.n} neurons, recognised: {found.equal}, then {small.n}")
-
-other = same_function(first, second)
-apart = np.abs(other.witness.p - other.witness.q).max()
-print(f"second network: {other.equal}, outputs differ by {apart:.2g}")
-
-# %% [markdown]
-# Two networks of one function must bend along the same hyperplanes ({numref}`fig-nearest`).
-# In this run the nearest hyperplane of the second trained network is {glue:text}`seeds-angle:.0f`° away,
-# and {glue:text}`chance-angle:.0f`° in an untrained pair (medians over neurons).
-
-# %% figure="fig-nearest"
-duos = {"disguised": (first, disguised), "two seeds": (first, second)}
-duos["two seeds, untrained"] = untrained[:2]
-nearest = drawings.nearest_angles(duos)
-draw.nearest_hyperplanes(nearest)
-
-# %% [markdown]
+# With more layers there is no such classification here.
+# A set that satisfies {eq}`eq-flip` in the first layer can be flipped in a deep network as well,
+# and some symmetries need
+# depth ({ref}`sec-deep`).
+# `same_network` looks for permutations and scalings that take one deep network to another;
+# where it finds none, they may
+# still be one function.
+#
+# ## Are my two networks one function?
+#
+# With `from intertwine import same_network` and
+# `from intertwine.shallow import canonical_form, compress, hidden_symmetries, is_generic, same_function`.
+# `p` and `q` are networks `nn.Sequential(Linear, ReLU, Linear)` or `ShallowReLU`, and `x` are inputs.
+#
+# :::{list-table}
+# :header-rows: 1
+# :widths: auto
+#
+# * - you want to
+#   - use
+#   - beware
+# * - know whether they are one function
+#   - `same_function(p, q).equal`
+#   - In floats it has a tolerance, and None means undecided.
+# * - see where they differ
+#   - `same_function(p, q).witness`
+#   - The input may lie far from your data. Keep it as a test, and compare the outputs on your data as well.
+# * - know what leads from one to the other
+#   - `same_function(p, q).symmetry`
+#   - It acts on the reductions: dropped and merged neurons have no place in it.
+# * - compare many networks
+#   - one form of each: `canonical_form(p)`
+#   - Forms of floats agree up to rounding only.
+# * - make it smaller without a change
+#   - `compress(p).network`
+#   - With several outputs it may not be the smallest: read `compress(p).lower_bound`.
+# * - know whether permutations and scalings are all
+#   - `is_generic(p).generic`
+#   - It speaks of exact symmetries. Beside neurons that nearly vanish it may not be able to tell: drop those first.
+# * - list the sets to flip
+#   - `hidden_symmetries(p).list()`
+#   - All sets are searched up to 40 neurons. If two neurons share a hyperplane, a set need not be a hidden symmetry.
+# * - compare networks with tanh, or with more layers
+#   - `same_network(p, q, x).same`
+#   - It looks for permutations with scalings or signs. None does not say that the functions differ.
+# :::
+#
 # ## Adapt this
 #
 # Any two `nn.Sequential(Linear, ReLU, Linear)`.
-# Ask `.equal`, then `.symmetry` or `.witness`.
 
 # %%
 import torch
 from torch import nn
 
-from intertwine.shallow import ShallowReLU, random_orbit, same_function
+from intertwine.shallow import ShallowReLU, compress, random_orbit, same_function
 
 chance = torch.manual_seed(0)
 mine = nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 2)).double()
-other = random_orbit(ShallowReLU.from_module(mine), generator=chance)
-found = same_function(mine, other.to_module())
-found.equal, found.symmetry.permutation
+other = random_orbit(ShallowReLU.from_module(mine), generator=chance).to_module()
+found = same_function(mine, other)
+print("same:", found.equal, "in the order", found.symmetry.permutation)
+
+with torch.no_grad():
+    other[2].bias[0] += 0.1
+at = same_function(mine, other).witness
+print("now they differ: output", at.p.round(2), "and", at.q.round(2))
+print("neurons needed:", compress(mine).network.n)
 
 # %% [markdown]
-# (sec-stabiliser)=
-# ## Appendix: what moves nothing, and all cases that were tried
-#
-# *An element of $H_n$ other than the identity fixes θ only if θ has zero neurons or equal neurons.*
-#
-# :::{prf:theorem} {cite}`ramakrishnan2026`, Theorem 2 and Proposition 2
-# :label: thm-stabiliser
-# The stabiliser of $\theta$ in $H_n$ is $\mathbb R_{>0}^r\rtimes\Sigma_r$ on its $r$ zero neurons
-# ($w, b, \lambda$ all 0), times a symmetric group on every block of neurons that are equal up to a positive
-# scaling of $(w, b)$ with $\lambda$ scaled inversely.
-# :::
-#
-# :::{prf:proof}
-# An element sends neuron $i$ to place $\pi(i)$, scaled by $d_i$.
-# It fixes θ iff $(w_{\pi(i)}, b_{\pi(i)}) = d_i(w_i, b_i)$ and $\lambda_{\pi(i)} = \lambda_i/d_i$ for all $i$.
-# So π permutes the neurons within the classes of that relation.
-# If a neuron of a class is not all zero, $d_i$ is determined by π: the class contributes a symmetric group.
-# On the class of zero neurons every $d_i > 0$ and every permutation is allowed:
-# $\mathbb R_{>0}^r\rtimes\Sigma_r$.
-# :::
-#
-# The paper's hierarchy, as we read it, is strict:
-# *generic* ⇒ *no neuron deleted by the reduction* ⇒ *trivial stabiliser*.
-# The conditions of {prf:ref}`thm-generic` are not necessary: the rows of the second function are dependent.
-#
-# | function | generic | nothing deleted | trivial stabiliser |
-# |---|---|---|---|
-# | $\sigma(x) + \sigma(y)$ | ✓ | ✓ | ✓ |
-# | $\sigma(x) + 2\sigma(-x)$ | ✓ | ✓ | ✓ |
-# | $p$ of {eq}`eq-hidden` | · | ✓ | ✓ |
-# | $\sigma(x) + 0\,\sigma(y)$ | · | · | ✓ |
-# | $\sigma(x) + \sigma(x)$ | · | · | · |
-#
-# *No case that was tried contradicts a statement.*
-# The pairs for equality were moved by $H_n$, with neurons split, dropped or made constant,
-# with opposite pairs and with hidden flips.
-# Each was tried also as a near miss, in which one number is off by a thousandth.
-# A *yes* of the canonical form was checked by carrying out its symmetry,
-# a *no* by evaluating both networks at its input, all in exact arithmetic.
-# Only cases that meet a statement's premise count; the numbers of statements are the paper's:
-
-# %% tags=["remove-input"]
-story.statements()
-
-# %% [markdown]
-# ## Deviations from the paper
-#
-# The paper prints no measurements; each statement is compared with a calculation.
-# The {doc}`../errata` say of each lemma without a trial why there is none.
-#
-# | | in the paper | here | what it may change |
-# |---|---|---|---|
-# | equality | pairs in $\theta\ominus\theta'$ | {eq}`eq-canonical`; the pairs as well | nothing: both agree |
-# | local identifiability | a conjecture | {prf:ref}`thm-local` | – |
-# | counts of hidden symmetries, $\mu$, `compress`, flips beyond ReLU | – | ours | – |
-#
 # ## Exercises
 #
 # :::{exercise}
@@ -749,7 +875,6 @@ story.statements()
 # *With data.*
 # Draw networks with Gaussian weights and round them to multiples of 1, 1/2, 1/4 and 1/8.
 # How many non-empty sets $S$ satisfy {eq}`eq-flip`?
-# (If two neurons share a hyperplane, such a set does not count as a hidden symmetry.)
 # Relate it to {numref}`fig-counts`.
 # :::
 #
@@ -757,7 +882,7 @@ story.statements()
 # :class: dropdown
 # ::::
 
-# %% figure="fig-ex-quantised"
+# %% tags=["hide-input"] figure="fig-ex-quantised"
 rng, counted = np.random.default_rng(seed), []
 for size, _ in itertools.product((1, 2, 4, 8), range(trials)):
     W, V = (np.rint(size * rng.standard_normal(s)) for s in ((12, 3), (1, 12)))
@@ -766,7 +891,20 @@ for size, _ in itertools.product((1, 2, 4, 8), range(trials)):
     sets = shallow.hidden_symmetries(net).count
     counted.append({"size": size, "hidden": sets})
 label = "size: weights are rounded to multiples of 1/size"
-draw.hidden_counts(pd.DataFrame(counted), xlabel=label)
+hidden_counts(pd.DataFrame(counted), xlabel=label)
+
+# %% [markdown]
+# :::{figure} #fig-ex-quantised
+# ---
+# alt: >-
+#   Dots and a line of medians falling from tens at size 1 to zero at size 8.
+# ---
+# Coarse rounding creates sets to flip, fine rounding hardly any.
+# Networks of twelve neurons with Gaussian weights, rounded to multiples of 1/size;
+# dots are networks, the line is their
+# median.
+# The run of this page.
+# :::
 
 # %% [markdown]
 # {numref}`fig-ex-quantised`: multiples of 1 are mostly −2 to 2, so the counts are like those of sizes 1
@@ -779,46 +917,30 @@ draw.hidden_counts(pd.DataFrame(counted), xlabel=label)
 # :::{exercise}
 # :label: ex-decay
 # *With data.*
-# Repeat {numref}`fig-degeneracy` on other images.
-# Are there neurons that never fire, and does decay shrink them?
+# Train the network of this page with and without weight decay.
+# How many neurons fire on no image, and how large are their weights?
 # :::
 #
 # ::::{solution-start} ex-decay
 # :class: dropdown
 # ::::
 
-# %%
-test = data.load(dataset, "test", device=device)
+# %% tags=["hide-input"]
 seen = images.images.flatten(1).cpu().double().numpy()
-by_decay = {"untrained": replace(recipe, epochs=0)}
-by_decay |= {f"decay {at:g}": replace(recipe, weight_decay=at) for at in decays}
-of_seeds = [
-    {"network": name, "trial": s, "recipe": each}
-    for name, each in by_decay.items()
-    for s in seeds
-]
-trained_by = {"cases": of_seeds, "uses": ["dataset", "width", "epochs"], "data": images}
-
-
-@run.table(**trained_by)
-def degeneracy(network, trial, recipe):
-    p = fitted(trial, recipe)[1]
-    found = decay.distances(p, seen)
-    return found.assign(accuracy=decay.accuracy(p, test))
-
-
-@run.table(**trained_by)
-def neurons(network, trial, recipe):
-    return decay.sizes(fitted(trial, recipe)[1], seen)
-
-
-# %% figure="fig-ex-decay"
-draw.degeneracies(degeneracy)
+for amount in (0.0, 1e-3):
+    net = fitted(seed, replace(recipe, weight_decay=amount))
+    fires = (seen @ net.W.T + net.b > 0).any(0)
+    norms = np.linalg.norm(net.W, axis=1)
+    print(f"decay {amount:g}: {(~fires).sum()} of {net.n} never fire")
+    print(
+        "  norms of those:",
+        norms[~fires].round(4),
+        "least other:",
+        norms[fires].min().round(2),
+    )
 
 # %% [markdown]
-# {numref}`fig-ex-decay` draws them for {glue:text}`trained_on`.
-# In this run {glue:text}`silent-live` of all {glue:text}`hidden-live` neurons of the networks with decay $10^{-4}$
-# never fire.
+# On few images and for few epochs every neuron may fire; wider networks and longer training lose more of them.
 #
 # ::::{solution-end}
 # ::::
@@ -861,36 +983,4 @@ draw.degeneracies(degeneracy)
 # Are there flips in both layers that keep the function only together?
 # :::
 #
-# ## Summary
-#
-# - Merge, drop, move constants.
-#   Beyond that and $H_n$, all symmetries move output weight from $\sigma(u)$ to $\sigma(-u)$ on some hyperplanes
-#   ({prf:ref}`thm-all`); flips move all of it.
-# - {eq}`eq-canonical` decides equality without a search.
-#   A *yes* comes with the symmetry, a *no* with an input; floats have a tolerance, and may stay undecided.
-# - Hidden symmetries are absent on a dense open set.
-#   Half of the networks of twelve neurons and three inputs with weights −1, 0 and 1 have dozens of sets to flip,
-#   also of those few in which each set is a hidden symmetry.
-# - With independent rows, $w_i\ne0$ and $\lambda_i\ne0$, there are at most $\binom n{\lfloor n/2\rfloor}$ orbits,
-#   and θ is locally identifiable: the paper's conjecture holds for one hidden layer.
-# - Four networks of 64 neurons, trained on Fashion-MNIST with weight decay $10^{-4}$, are nearly degenerate:
-#   a third of their neurons never fire, and decay shrinks these most.
-#
-# Back to {doc}`06b_genni_lenet`; {doc}`../learned` closes the book,
-# and the {doc}`../scoreboard` has every verdict.
-# {doc}`/generated/status` has the data, code and run of this page.
-
-# %% tags=["remove-cell"]
-named = {"digits": "handwritten digits", "fashion_mnist": "Fashion-MNIST"}
-angle = nearest.groupby("pair")["angle"]
-ends = {"least-angle": angle.min()["two seeds"], "most-angle": angle.max()["two seeds"]}
-medians = angle.median()
-ends |= {"chance-angle": medians["two seeds, untrained"]}
-ends |= {"seeds-angle": medians["two seeds"]}
-usual = neurons[neurons["network"] == "decay 0.0001"]
-silent = {"silent-live": (usual["fires"] == 0).sum(), "hidden-live": len(usual)}
-tell(story.facts(), ends, silent, {"trained_on": named[dataset], "width": width})
-
-run.write(data=images, rounding=statements.rounding(first))
-run.write(**statements.statements(run, trials, generator=generator))
-results.provenance(run.folder)
+# Back to {doc}`06b_genni_lenet`; {doc}`../learned` closes the book.

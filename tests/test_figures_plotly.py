@@ -11,8 +11,7 @@ import plotly.graph_objects as go
 import pytest
 from PIL import Image
 
-from intertwine.shallow import ShallowReLU
-from intertwine_book.figures.neuron_slider import neuron_slider
+from intertwine_book.figures.interactive import Interactive
 from intertwine_book.figures.solids import polytope
 from intertwine_book.figures.still import still
 
@@ -24,10 +23,14 @@ def page(browser):
     opened.close()
 
 
-FAMILY = neuron_slider(
-    {f"{v}": ShallowReLU([[1], [-1]], [0, 0], [[1 + v, 1 - v]], [0]) for v in (-1, 0, 1)},
-    name="family",
-    prefix="s = ",
+STEPS = [{"method": "restyle", "label": str(v), "args": [{"y": [[0, (1 + v) * 2.5]]}]} for v in (-1, 0, 1)]
+FAMILY = Interactive(
+    go.Figure(
+        go.Scatter(x=[0, 2.5], y=[0, 2.5]),
+        {"sliders": [{"active": 1, "steps": STEPS, "currentvalue": {"prefix": "s = "}}]},
+    ),
+    "family",
+    says="s = {}",
 )
 
 
@@ -50,7 +53,7 @@ def test_keys_move_the_slider_of_a_plotly_figure(page, tmp_path):
         page.keyboard.press(key)
         assert slider.evaluate("input => input.ariaValueText") == f"s = {value}".replace("-", "−")
         drawn = page.evaluate("document.querySelector('.plotly-graph-div').data[0].y")
-        assert drawn[-1] == (1 + value) * 2.5  # neuron 1, at the right end
+        assert drawn[-1] == (1 + value) * 2.5  # at the right end
     slider.hover()  # in its middle
     page.mouse.down()
     page.mouse.up()

@@ -15,7 +15,6 @@ from intertwine_book.record import on_record
 from intertwine_book.stories import (
     genni,
     learned,
-    shallow_relu,
     widths,
 )
 from intertwine_book.tidy import of
@@ -89,11 +88,6 @@ def test_batch_norm_decides_what_least_squares_loses_at_two_of_three_layers_and_
 def test_networks_of_the_first_card_have_no_batch_norm():
     record = (BOOK.root / "chapters/records/02_sanity_rotations.py").read_text()
     assert 'shape = {"width": width, "norm": False' in record
-
-
-def test_weight_decay_makes_small_the_neurons_that_never_fire():
-    found = shallow_relu.facts()
-    assert found["silent-size-usual"] < 0.01 * found["silent-size-none"]
 
 
 def test_the_second_surface_is_there_only_above_the_loss_of_the_zero_function():

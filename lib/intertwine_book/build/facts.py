@@ -28,8 +28,8 @@ def told(text: str) -> str:
     """Text with its facts written out.
 
     Example:
-        >>> told("The median is {fact}`shallow_relu median-1:.0f`.")
-        'The median is 34.'
+        >>> told("The number is {fact}`07_shallow_relu.regions:.0f`.")
+        'The number is 7.'
 
     A fact of a record stands behind the record's name and a point, one of a story behind the story's name.
 

@@ -14,7 +14,6 @@ from intertwine_book.results import interval
 from intertwine_book.results.slopes import added
 from intertwine_book.stories import (
     genni,
-    shallow_relu,
     widths,
 )
 from intertwine_book.stories.told import span
@@ -215,7 +214,7 @@ def threshold(axis: Axes) -> None:
 
 def hidden(axis: Axes) -> None:
     """Small integer weights leave sets to flip, large ones hardly any: networks, and their median."""
-    found = shallow_relu.integers()
+    found = on_record("07_shallow_relu", "integers").query("size > 0")
     spread = np.exp(0.1 * np.random.default_rng(0).uniform(-1, 1, len(found)))
     axis.plot(found["size"] * spread, found["hidden"], rasterized=True, **_SINGLE, color=COLOURS["blue"])
     axis.plot(found.groupby("size")["hidden"].median(), "o-", color=COLOURS["red"])
