@@ -13,7 +13,6 @@ from intertwine_book.record import kept_folder, on_record
 from intertwine_book.results import interval
 from intertwine_book.results.slopes import added
 from intertwine_book.stories import (
-    genni,
     shallow_relu,
     widths,
 )
@@ -205,7 +204,7 @@ def basis(axis: Axes) -> None:
 
 def threshold(axis: Axes) -> None:
     """The second surface is there only where the threshold exceeds the loss of the zero function."""
-    shares = genni.record("crossing").query("target == 'a slope 0'").sort_values("epsilon")
+    shares = of(on_record("06_genni", "crossing"), target="a slope 0").sort_values("epsilon")
     axis.plot(shares["epsilon"], 100 * shares["second_surface"], "o-", color=COLOURS["blue"])
     axis.axvline(1, color=COLOURS["ink"], lw=0.8, ls="--")
     axis.text(0.85, 12, "loss of the\nzero function", ha="right", color=COLOURS["ink"])
