@@ -162,8 +162,7 @@ BELOW, ABOVE = "with both w negative", "with both w positive"
 # numbers with seed 10, and takes 1000 steps of SGD in batches of 256 at a learning rate of 0.015.
 # We do the same.
 # **The ten networks equal those that the authors committed to 5·10⁻⁷ in each weight**: we compared them once with
-# their
-# files of step 1001 (repository Do-Not-Circulate/GENNI, commit 95e6bf5).
+# their files of step 1001 (repository Do-Not-Circulate/GENNI, commit 95e6bf5).
 # Their files are not part of this book; `tests/test_genni_authors.py` trains the ten networks again and compares them
 # with the rows below.
 
@@ -351,8 +350,7 @@ loss_planes(panels, low=-2, high=4)
 # At the printed ε the set of the paper's figure 1 is one region around all three networks; at ε = 0.1 a thin band and
 # spots are left.
 # The plane of networks 0, 1 and 2 (crosses), as in the paper, with the loss over that of the zero function; the line
-# is
-# the border of the ε-set.
+# is the border of the ε-set.
 # :::
 
 # %% tags=["hide-input"]
@@ -561,8 +559,7 @@ told.verdicts()
 #
 # > *Printed*, appendix C: "In Figure 3a, we use UMAP to visualize the 3D space, and see that the shape of Figure 2 is
 # > roughly maintained. Importantly, the region remains connected. We also plot the equivalence class for a 4D subset
-# > in
-# > Figure 3b. Here, the shape is generally less interpretable, but the region remains connected."
+# > in Figure 3b. Here, the shape is generally less interpretable, but the region remains connected."
 #
 # The authors' networks, bounds, grids, ε (0.005 and 0.1) and settings of UMAP: 20 neighbours, a smallest distance of
 # 0.5, the default start.
@@ -682,16 +679,13 @@ check_all({
 # ## Sections 2 and 4: swaps, scalings and their product
 #
 # > *Printed*, §2: "the equivalence class [θ] is the orbit of the action of the direct product group G_1 × … × G_i
-# > […]. In
-# > order to form G_θ, each G_i must be identified. […] the set of groups G_i is not equal for all θ […]. the
-# > structure of
-# > the orbit can be non-trivial, even once G_θ is known. This could, for example, be due to non-trivial isotropy
-# > subgroups". §4: "we can scale the input weight to a node by a valid α and its output weight by α⁻¹ without changing
-# > the function."
+# > […]. In order to form G_θ, each G_i must be identified. […] the set of groups G_i is not equal for all θ […]. the
+# > structure of the orbit can be non-trivial, even once G_θ is known. This could, for example, be due to non-trivial
+# > isotropy subgroups". §4: "we can scale the input weight to a node by a valid α and its output weight by α⁻¹
+# > without changing the function."
 #
 # Twenty random elements $A$ of $G_{\mathrm{ReLU}}$ move a random network, $w \mapsto Aw$ and $c \mapsto cA^{-1}$;
-# and a
-# swap and a scaling act in both orders.
+# and a swap and a scaling act in both orders.
 
 
 # %%
@@ -855,12 +849,10 @@ told.verdicts()
 #
 # > *Printed*, §2: "a metric on the space of functions is introduced: $d(\varphi(\cdot,\theta_1), \varphi(\cdot,
 # > \theta_2)) = \sqrt{\int_X |\varphi(x,\theta_1)-\varphi(x,\theta_2)|_2^2\,dx}$". §3: "We use J(θ̃) as an
-# > approximation
-# > of d".
+# > approximation of d".
 #
 # For two random networks: the share of the integral over $[-1000, 1000]$ that lies beyond ±500, which arithmetic
-# gives as
-# ⅞; $J$ at half the distance; and $J$ on 4000 Gaussian inputs beside the exact one.
+# gives as ⅞; $J$ at half the distance; and $J$ on 4000 Gaussian inputs beside the exact one.
 
 
 # %%
@@ -924,8 +916,7 @@ told.verdicts()
 # ## Section 3 and Algorithm 1: how many vectors, and the cost
 #
 # > *Printed*, §3: "we run GENNI until we find m + 1 linearly independent vectors with low enough loss"; "The runtime
-# > of
-# > creating such a set is O(N) where N is the number of grid points." Algorithm 1: "Generate m starting points".
+# > of creating such a set is O(N) where N is the number of grid points." Algorithm 1: "Generate m starting points".
 
 
 # %%
@@ -983,8 +974,7 @@ told.verdicts()
 # ## Section 3: does a plane of solutions hold more solutions?
 #
 # > *Printed*, §3: "Given the points found by GENNI, we conjecture that the hyperplane they lie in contains further
-# > 'good'
-# > solutions, making it more suitable for visualisation than a randomly chosen subset."
+# > 'good' solutions, making it more suitable for visualisation than a randomly chosen subset."
 #
 # For a target with the slopes 0.8 and −0.5, each search trains 24 starts by Adam and takes the first four solutions.
 # A plane of solutions is compared with twenty random planes through its first solution θ₀, and with twenty through a
@@ -1053,12 +1043,10 @@ forest(of(gaps, epsilon=0.1), "null", "gap", xlabel=xlabel)
 # ---
 # alt: >-
 #   Two rows of dots with a mean and an interval beside a vertical line at zero: planes through one solution, and
-#   planes
-#   anywhere.
+#   planes anywhere.
 # ---
 # A plane through four solutions holds more good networks than a plane through a random point (anywhere) in every
-# search,
-# and on average more than a random plane through one of them (through θ₀).
+# search, and on average more than a random plane through one of them (through θ₀).
 # Difference of the shares of the grid at ε = 0.1.
 # Dots: {fact}`06_genni.searches:.0f` searches; means with 95 % intervals.
 # :::
@@ -1132,8 +1120,7 @@ epsilon_slider(thin, [0.01, 0.03, 0.1, 0.2], name="live", points=flat.coordinate
 # ---
 # alt: >-
 #   Interactive cloud of points in three dimensions, in narrow bands at the smallest threshold and thick at the
-#   largest,
-#   with diamonds in it and sliders for the threshold and for the point of view.
+#   largest, with diamonds in it and sliders for the threshold and for the point of view.
 # ---
 # At ε = 0.01, where the slider starts, the set of a target with two nonzero slopes is close to curves.
 # Its class has two dimensions in $\mathbb R^4$, and a three-dimensional plane meets it in curves.
@@ -1146,10 +1133,9 @@ epsilon_slider(thin, [0.01, 0.03, 0.1, 0.2], name="live", points=flat.coordinate
 #
 # > *Printed*, §3: "other methods to locally explore the parameter space […] such as continue running SGD as a MCMC
 # > sampling method or continue along level sets of the loss J(θ). The disadvantage of these methods for
-# > visualization is
-# > that we are unable to restrict the subspace"; "For larger m (approximately > 7), we found that visualisation was
-# > computationally infeasible". §5: "inform initialization techniques"; "understanding meta-learning and transfer
-# > learning".
+# > visualization is that we are unable to restrict the subspace"; "For larger m (approximately > 7), we found that
+# > visualisation was computationally infeasible". §5: "inform initialization techniques"; "understanding
+# > meta-learning and transfer learning".
 
 # %% tags=["hide-input"]
 here = {"rows": None, "link": "rec-genni-not-judged"}
