@@ -351,8 +351,8 @@ def level(t):  # |x| is 1 at both ends
     return (at(t) - 1).square().mean()[None]
 
 
-edge = torch.tensor([[1.0, -0.4, -0.6, 1, 1, 1], [1.2, -0.48, -0.72, 1, 1, 1]])
-inner, outer = hexagon.project(edge.double())[0]
+edge = [[1.0, -0.4, -0.6, 1, 1, 1], [1.2, -0.48, -0.72, 1, 1, 1]]
+inner, outer = hexagon.project(torch.tensor(edge).double())[0]
 right = torch.tensor([1.0, 0]).double()
 walk, other = trace(at, inner, right, 170), trace(level, outer, right, 203)
 print("loss on the walk at most", f"{max(map(level, walk)).item():.0e}")
@@ -427,7 +427,7 @@ for weights in (theta, one_sided):
 #
 # The paper's target is an untrained network, and the random numbers of the authors' code are known.
 # So the page trains their networks again: target, inputs, starts, and steps of SGD.
-# **They equal the weights that the authors committed to 5·10⁻⁷** ({ref}`rec-genni-networks`).
+# **All ten agree with those in the authors' repository, to 5·10⁻⁷ in each weight** ({ref}`rec-genni-networks`).
 #
 # *The printed ε = 0.0025 is {fact}`06_genni.ratio:.0f` times the loss of the zero function*, which is
 # $\tfrac12s_-^2$, as both $w_i$ of the target are negative and $s_+ = 0$.
@@ -546,7 +546,7 @@ hyperboloid(sheet[rows, column], (w1 * c1)[rows, column], label="c₁w₁", name
 # Where both $w_i > 0$ a network has no slope for $x<0$, so that $J\ge\tfrac12s_-^2$.
 # Hence the second surface is in the ε-set only if $\varepsilon > s_-^2/(s_+^2+s_-^2)$: above 1 for the paper's target,
 # above $\frac12$ for equal slopes.
-# *On a grid it is there at exactly the thresholds above this bound* ({numref}`fig-crossing`).
+# *Of ten thresholds for each of two targets, it is there at exactly those above this bound* ({numref}`fig-crossing`).
 
 # %% tags=["hide-input"] figure="fig-crossing"
 crossing = on_record("06_genni", "crossing").sort_values("epsilon")
@@ -585,7 +585,7 @@ picture
 # ## Is a plane of solutions better than a random one?
 #
 # The paper conjectures that it holds more good points.
-# *In each of {fact}`06_genni.searches:.0f` searches it held more than a random plane, on average
+# *In each of {fact}`06_genni.searches:.0f` searches it held more than random planes do on average; over all searches,
 # {fact}`06_genni.times_anywhere:.1f` times as many.*
 # Most of this comes from passing through one solution.
 # Compared with random planes through that solution the gain is {fact}`06_genni.times_through:.1f` times on average, and

@@ -161,7 +161,7 @@ BELOW, ABOVE = "with both w negative", "with both w positive"
 # The authors' code, which it links, draws an untrained network, 16,384 inputs and ten starts from one stream of random
 # numbers with seed 10, and takes 1000 steps of SGD in batches of 256 at a learning rate of 0.015.
 # We do the same.
-# **The ten networks equal those that the authors committed to 5·10⁻⁷ in each weight**: we compared them once with
+# **The ten networks agree with those in the authors' repository, to 5·10⁻⁷ in each weight**: we compared them once with
 # their files of step 1001 (repository Do-Not-Circulate/GENNI, commit 95e6bf5).
 # Their files are not part of this book; `tests/test_genni_authors.py` trains the ten networks again and compares them
 # with the rows below.
