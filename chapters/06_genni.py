@@ -15,7 +15,8 @@
 #
 # :::{admonition} Before you start
 # :class: tip
-# **You need** {doc}`01_intertwiner_groups`: swaps and scalings.
+# **You need** {doc}`01_intertwiner_groups` for swaps and scalings, and {doc}`01b_weight_space` for what they do to
+# weights.
 # **You will learn** to picture all weights that compute one function, to walk along them, and to see what comes from
 # a symmetry and what from a threshold. **The evidence**: {doc}`records/06_genni`.
 # **This run.** {{ this_run }}.
@@ -362,12 +363,12 @@ print("on the other it stays at", f"{level(other[-1]).item():.4f}")
 assert max(map(level, walk)) < 1e-12
 assert torch.allclose(torch.cat([*map(level, other)]), level(outer), atol=1e-6)
 
-# %% tags=["hide-input"] figure="fig-trace"
+# %% tags=["hide-input"] figure="fig-walk"
 walks = torch.cat([walk, other])
 loss_planes({"": {"grid": unrolled, "oracle": walks, "points": walk[:1]}})
 
 # %% [markdown]
-# :::{figure} #fig-trace
+# :::{figure} #fig-walk
 # ---
 # alt: >-
 #   The heat map of the hexagon's plane with dots along the dark hexagon, all around, and dots along a level outside it.
@@ -380,7 +381,7 @@ loss_planes({"": {"grid": unrolled, "oracle": walks, "points": walk[:1]}})
 
 # %% [markdown]
 # A walk costs two Jacobians and a few Newton steps a point, in any number of dimensions.
-# It stays on one piece; a grid shows all pieces in its plane, and costs $n^m$ losses.
+# The walk stays on one piece ({numref}`fig-walk`); a grid shows all pieces in its plane, and costs $n^m$ losses.
 # Where the null space has more than one dimension, the walk follows one curve in it.
 #
 # (sec-dimension)=

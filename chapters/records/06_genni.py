@@ -333,7 +333,7 @@ def counted(figure, part, epsilon, points):
     return {"cavities": 0, **names, "inside": int(inside.sum()), "connected": found[0] == 1}
 
 
-# %% tags=["hide-input"] figure="fig-rec-figure-1"
+# %% tags=["hide-input"] figure="fig-rec-genni-1"
 flat, side = space(2), np.linspace(-2, 2, 200)
 found = loss(points_of(flat, 200), AIM).view(200, 200).numpy() / energy(AIM)
 panel = {"grid": Losses(side, found), "points": flat.coordinates}
@@ -341,7 +341,7 @@ panels = {f"ε as printed, {RATIO:.0f}": panel | {"epsilon": RATIO}, "ε = 0.1":
 loss_planes(panels, low=-2, high=4)
 
 # %% [markdown]
-# :::{figure} #fig-rec-figure-1
+# :::{figure} #fig-rec-genni-1
 # ---
 # alt: >-
 #   The same heat map twice, with three crosses.
@@ -597,7 +597,7 @@ def figure_3(figure, m, reach, points, epsilon):
     return drawn.assign(relative=relative[some].numpy().round(2), pieces=on_grid, inside=len(inside))
 
 
-# %% tags=["hide-input"] figure="fig-rec-figure-3"
+# %% tags=["hide-input"] figure="fig-rec-genni-3"
 drawing, both = style.new_figure(1, 2, height=3.0)
 for axis, (name, rows) in zip(both, figure_3.groupby("figure"), strict=True):
     shades = {"c": np.log10(rows["relative"] + 0.01), "cmap": "viridis", "vmin": -2, "vmax": 3}
@@ -607,7 +607,7 @@ drawing.colorbar(marks, ax=list(both), label="log₁₀ J/E[y²]", shrink=0.75, 
 drawing
 
 # %% [markdown]
-# :::{figure} #fig-rec-figure-3
+# :::{figure} #fig-rec-genni-3
 # ---
 # alt: >-
 #   Two clouds of points in the plane, each coloured by the loss from dark to light: the left one curved and thin, the
