@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from closed_form import gaussian_loss
 from helpers import generator, normal64
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,7 +12,6 @@ from hypothesis import strategies as st
 from intertwine import genni
 from intertwine.alignment import Statistics, lasso
 from intertwine.groups import intertwiner_group, scalar_group
-from intertwine_book.experiments.genni.closed_form import gaussian_loss
 from intertwine_book.models import fcn
 
 seeds = st.integers(0, 2**31)

@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Callable
 
+import closed_form
 import numpy as np
 import pytest
 import torch
@@ -16,7 +17,6 @@ from intertwine import genni
 from intertwine.genni import Problem
 from intertwine.genni.pooling import Maxima
 from intertwine_book import models
-from intertwine_book.experiments.genni import closed_form, statements
 
 seeds = st.integers(0, 2**31)
 laws = settings(max_examples=12, deadline=None)
@@ -279,16 +279,6 @@ def test_directions_of_random_planes_are_uniform():
     assert all(torch.equal(each.centre, LIVE) and each.coordinates.tolist() == [[0, 0]] for each in many)
     projections = sum(each.basis.T @ each.basis for each in many) / len(many)
     assert (projections - torch.eye(4).double() / 2).abs().max() < 0.08
-
-
-def test_the_conjecture_counts_in_the_same_way_everywhere():
-    problem = Problem(FCN, live, normal64(100, 1, seed=0))
-    flat = genni.plane(torch.stack([LIVE, LIVE[[1, 0, 3, 2]]]))
-    table = statements.conjecture(problem, [flat], 11, planes=1, seeded=generator).set_index("epsilon")
-    random = genni.random_plane(LIVE, 1, generator=generator(1000))
-    for name, each in {"solutions": flat, "random": random}.items():
-        grid = genni.grid_loss(problem, each, (-2, 2), 11)
-        assert table[name].to_dict() == {e: (grid.relative < e).double().mean().item() for e in table.index}
 
 
 # --- bad input ---

@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import closed_form
 import numpy as np
 import pytest
 import torch
@@ -13,8 +14,7 @@ from torch import Tensor
 
 from intertwine import genni
 from intertwine_book import models
-from intertwine_book.experiments.genni import closed_form
-from intertwine_book.experiments.genni.authors import authors_draws
+from intertwine_book.genni_authors import authors_draws
 
 seeds = st.integers(0, 2**31)
 laws = settings(max_examples=12, deadline=None)
@@ -170,47 +170,6 @@ def test_functional_dimension_of_a_convolutional_network_counts_its_scalings():
     x = normal64(60, 1, 16, 16, seed=0)
     rank, fibre, values = genni.functional_dimension(network, theta, x)
     assert rank == 60 and fibre == len(theta) - 60 and len(values) == 60  # no more than there are inputs
-
-
-@settings(max_examples=6, deadline=None)
-@given(seeds, st.integers(1, 4), st.floats(0.1, 1.0))
-def test_the_orbit_lies_in_the_class_and_visits_every_order(seed, h, scale):
-    theta = normal64(2 * h, seed=seed)
-    orbit = closed_form.orbit(theta, 300, scale=scale, generator=generator(seed))
-    network = models.fcn((1, h, 1)).eval()
-    assert genni.loss_at(genni.Problem(network, theta, X), orbit).max() < 1e-20 * (
-        1 + theta.square().sum() ** 2
-    )
-    products = (orbit[:, :h] * orbit[:, h:]).numpy()  # w_i c_i, which scaling leaves
-    assert len({tuple(row) for row in products.round(9)}) == math.factorial(h)
-    closed = closed_form.gaussian_loss(orbit, closed_form.slopes(theta))
-    assert closed.max() < 1e-20 * (1 + theta.square().sum() ** 2)
-
-
-@laws
-@given(seeds, st.floats(-2, 2))
-def test_the_quadric_holds_what_pairs_to_the_level(seed, level):
-    flat = genni.plane(normal64(4, 4, seed=seed))
-    quadric = closed_form.quadric(flat, level)
-    values, t = quadric.squares, quadric.t
-    assert len(values) == 3 and (values[0] < 0 < values[2])  # of a form with two squares of either sign
-    points = flat.at(normal64(50, 3, seed=seed + 1))
-    pairing = (points[:, :2] * points[:, 2:]).sum(1)
-    # the same form, from its values alone: least squares on a quadratic polynomial
-    c = flat.project(points)[0]
-    i, j = torch.triu_indices(3, 3)
-    terms = torch.cat([c[:, i] * c[:, j], c, torch.ones(50, 1)], 1)
-    fitted = torch.linalg.lstsq(terms, pairing[:, None]).solution[:, 0]
-    form = torch.zeros(3, 3, dtype=torch.float64)
-    form[i, j] = fitted[:6]
-    form = (form + form.T) / 2
-    torch.testing.assert_close(torch.linalg.eigvalsh(form), values, atol=1e-8, rtol=1e-8)
-    least = fitted[9] - fitted[6:9] @ torch.linalg.solve(form, fitted[6:9]) / 4
-    assert level - least.item() == pytest.approx(t, rel=1e-6, abs=1e-6)
-    if (values * t > 0).sum() == 2 and abs(t) > 1e-3:
-        sheet = flat.at(quadric.one_sheet(2.0, 5).flatten(0, 1))
-        on_it = (sheet[:, :2] * sheet[:, 2:]).sum(1)
-        torch.testing.assert_close(on_it, torch.full_like(on_it, level), atol=1e-6, rtol=1e-6)
 
 
 @laws

@@ -13,7 +13,6 @@ from intertwine_book.build.render import needs
 from intertwine_book.figures.chapter_map import arrows, chapter_map, chapter_tree
 from intertwine_book.record import on_record
 from intertwine_book.stories import (
-    genni,
     learned,
     widths,
 )
@@ -91,7 +90,7 @@ def test_networks_of_the_first_card_have_no_batch_norm():
 
 
 def test_the_second_surface_is_there_only_above_the_loss_of_the_zero_function():
-    shares = genni.record("crossing").query("target == 'a slope 0'")
+    shares = of(on_record("06_genni", "crossing"), target="a slope 0")
     assert ((shares["second_surface"] > 0) == (shares["epsilon"] > 1)).all()
 
 

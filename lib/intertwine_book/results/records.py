@@ -63,7 +63,7 @@ def on_record(chapter: str, name: str) -> pd.DataFrame:
     """The largest recorded run of a table, which the text of a chapter tells of.
 
     Example:
-        >>> "epsilon" in on_record("06_genni", "crossing")
+        >>> "still" in on_record("06b_genni_lenet", "lenet")
         True
     """
     if found := recorded(chapter, name):

@@ -1,1 +1,0 @@
-"""Chapter 6: classes in closed form, the authors' draws, and the statements of lengyel2020, tried."""
