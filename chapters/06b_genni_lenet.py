@@ -51,7 +51,7 @@ from intertwine import devices, genni
 from intertwine.genni import Problem
 from intertwine_book import data, models, results
 from intertwine_book.experiments import genni_lenet
-from intertwine_book.experiments.genni.authors import authors_draws
+from intertwine_book.genni_authors import authors_draws
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.genni import class_stack
 from intertwine_book.figures.style import use_style

@@ -14,7 +14,7 @@ from torch import Tensor
 from intertwine import genni
 from intertwine_book import models
 from intertwine_book.experiments.genni import closed_form
-from intertwine_book.experiments.genni.authors import authors_draws
+from intertwine_book.genni_authors import authors_draws
 
 seeds = st.integers(0, 2**31)
 laws = settings(max_examples=12, deadline=None)

@@ -12,7 +12,7 @@ from helpers import generator
 from intertwine import genni
 from intertwine_book import claims, models, results
 from intertwine_book.experiments.genni import closed_form, statements
-from intertwine_book.experiments.genni.authors import authors_draws
+from intertwine_book.genni_authors import authors_draws
 from intertwine_book.figures.epsilon_slider import epsilon_slider
 from intertwine_book.stories import genni as story
 from intertwine_book.stories.genni import record

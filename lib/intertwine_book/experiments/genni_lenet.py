@@ -14,7 +14,7 @@ from torch import Tensor
 from intertwine import genni
 from intertwine.genni import Grid, Plane, Problem
 from intertwine_book import models
-from intertwine_book.experiments.genni.authors import authors_draws
+from intertwine_book.genni_authors import authors_draws
 from intertwine_book.experiments.rows import Row, tabled
 
 Start = Literal["random", "spectral"]
