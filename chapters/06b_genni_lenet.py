@@ -180,7 +180,7 @@ Planes(figure, "planes", says="networks below ε = {}")
 # *None of the five LeNets that span the authors' pictures is better than the zero function.*
 # The paper tests no loss before it draws ({ref}`rec-lenet-draws`).
 # The plane on the right has a target whose outputs differ from image to image, and its three networks fit.
-# At the same threshold it looks as wide as the left one: the threshold makes the region, not a symmetry.
+# At the same threshold it looks even wider than the left one: the threshold makes the region, not a symmetry.
 #
 # ## A threshold by hand
 #
@@ -194,7 +194,8 @@ Planes(figure, "planes", says="networks below ε = {}")
 # | far too large | 20 | 361 | yes |
 # | larger still | 25 | 576 | no |
 #
-# The printed ε is about {fact}`06b_genni_lenet.printed:.0f` times the loss of the zero function, as in this table.
+# The printed ε is about {fact}`06b_genni_lenet.printed:.0f` times the loss of the zero function, nearly
+# as in this table.
 # So divide $J$ by $\mathrm E[y^2]$ before you choose a threshold.
 #
 # :::{prf:proposition} An interior says nothing of symmetry
@@ -241,7 +242,7 @@ assert loss.item() < 0.0025
 # %% [markdown]
 # In the plane of the paper's figure 4 the output is 0 on {fact}`06b_genni_lenet.hatched:.0f` % of the points.
 # The rest of the wide region does not return 0; the threshold alone admits it.
-# In figure 6b *every* point of our grid returns 0: the picture shows the grid, and nothing of LeNet
+# In figure 6b *every* point of our coarser grid returns 0: the picture shows a grid, and nothing of LeNet
 # ({ref}`rec-lenet-four`).
 #
 # :::{admonition} Errata: Lengyel et al. 2020, LeNet
@@ -267,7 +268,8 @@ assert loss.item() < 0.0025
 #
 # :::{prf:proof}
 # A generic plane of dimension $m \le p - d$ meets the tangent space of the orbit in 0 only.
-# Then plane and orbit intersect transversally or not at all, so that the common point is isolated.
+# So the difference of a point of the orbit and a point of the plane has an injective derivative there, and vanishes only
+# once nearby.
 # :::
 #
 # This LeNet has thousands of parameters and {fact}`06b_genni_lenet.scalings_small` scalings, so a plane sees points.
@@ -580,7 +582,7 @@ print("pieces, holes:", genni.betti(genni.epsilon_set(grid, 0.05)))
 print({e: count_pieces(ours < e) for e in (0.01, 0.03, 0.1, 0.3, 0.5)})
 
 # %% [markdown]
-# Three islands last from ε = 0.01 to 0.1; at 0.3 some have joined.
+# Three islands last from ε = 0.01 to 0.3; at 0.5 two of them have joined.
 # In the whole space the islands may be joined by a path that leaves the plane.
 #
 # ::::{solution-end}

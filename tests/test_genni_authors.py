@@ -7,7 +7,7 @@ from intertwine_book.genni_authors import authors_draws
 
 
 def test_the_five_lenet_starts_are_those_that_were_compared_with_the_authors_committed_ones():
-    """No weight of them was further than 1.5e-8 from the authors' `step_0/model_*.pt`, on 28 November 2026."""
+    """On 28 November 2026 no weight was further than 1.5e-8 from the authors' `step_0/model_*.pt`."""
     _, _, starts = authors_draws(models.lenet, (1, 28, 28), 8192, 5, seed=0)
     numbers = (1e6 * starts).round().long()
     places = torch.arange(1, starts.shape[1] + 1)

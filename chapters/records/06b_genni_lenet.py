@@ -482,7 +482,7 @@ claim(
 middle = len(axis) // 2
 places = np.abs(axis_ours[:, None, None] - spans[VARIES].to_numpy()[None]).argmin(0)
 labels = genni.components(torch.from_numpy(islands < 0.1)).numpy()
-counts = [pieces_of(islands < epsilon) for epsilon in (0.01, 0.03, 0.1, 0.3)]
+counts = [pieces_of(islands < epsilon) for epsilon in (0.01, 0.03, 0.1, 0.3, 0.5)]
 check_all(
     {
         "On a third of the authors' plane the network returns 0, at the centre too.":
@@ -490,18 +490,20 @@ check_all(
         "Nowhere on the grid is the loss below nine tenths of the zero function's.": wide > 0.9,
         "The wide region contains all networks that return 0.": (wide < printed)[zero],
         "More than half of the wide region does not return 0.": (~zero)[wide < printed].mean() > 0.5,
-        "At the threshold of the left panel both sets are one piece, and the right is more than 80 % of its plane.":
-            [pieces_of(wide < printed) == 1, pieces_of(islands < printed) == 1, (islands < printed).mean() > 0.8],
+        "At the threshold of the left panel both sets are one piece, and the right is more than three quarters of its plane.":
+            [pieces_of(wide < printed) == 1, pieces_of(islands < printed) == 1, (islands < printed).mean() > 0.75],
+        "At that threshold the right set is the larger share of its plane.":
+            (islands < printed).mean() > (wide < printed).mean(),
         "On the right no network returns 0.": ~none,
         "At a tenth of the zero function's loss the right set has three pieces, with a solution on each.":
             sorted(labels[tuple(places.T)]) == [1, 2, 3] and labels.max() == 3,
-        "The three pieces last from 0.01 to 0.1; at 0.3 some have joined.":
-            [counts[:3] == [3, 3, 3], counts[3] < 3],
+        "The three pieces last from 0.01 to 0.3; at 0.5 two of them have joined.":
+            counts == [3, 3, 3, 3, 2],
     }
 )  # fmt: skip
 told.say(best=wide.min(), hatched=100 * zero.mean(), inside=100 * (wide < printed).mean())
 told.say(not_zero=100 * (~zero)[wide < printed].mean(), islands=100 * (islands < 0.1).mean())
-told.say(varying_inside=100 * (islands < printed).mean(), joined=counts[3])
+told.say(varying_inside=100 * (islands < printed).mean(), joined=counts[-1])
 told.verdicts()
 
 # %% [markdown]
