@@ -135,7 +135,7 @@ SOUGHT = {
     "level set": ["chapters/06_genni", "api/genni"],
     "GPU papermill": ["adapt"],
     "weight decay": ["chapters/01b_weight_space", "chapters/07_shallow_relu"],
-    "permutation": ["glossary", "chapters/03_stitching"],
+    "permutation": ["notation", "chapters/03_stitching"],
 }
 
 
