@@ -1,4 +1,4 @@
-"""Home and findings: each fact and each picture is there, lines print what they say, the map shows the chapters."""
+"""Home and findings: facts and pictures are there, lines print what they say, the map has all chapters."""
 
 import re
 from pathlib import Path
