@@ -7,6 +7,8 @@ from torch.nn import functional as F
 from intertwine.weightspace import relative_error
 from intertwine_book.figures import recipes
 
+pytestmark = pytest.mark.slow  # three networks are trained
+
 
 @pytest.fixture(scope="module")
 def made():
