@@ -192,7 +192,7 @@ def threshold(axis: Axes) -> None:
 
 def hidden(axis: Axes) -> None:
     """Small integer weights leave sets to flip, large ones hardly any: networks, and their median."""
-    rows = on_record("07_shallow_relu", "density").query("size > 0")
+    rows = on_record("07_shallow_relu", "integers").query("size > 0")
     spread = np.exp(0.1 * np.random.default_rng(0).uniform(-1, 1, len(rows)))
     axis.plot(rows["size"] * spread, rows["hidden"], rasterized=True, **_EACH, color=COLOURS["blue"])
     axis.plot(rows.groupby("size")["hidden"].median(), "o-", color=COLOURS["red"])
