@@ -591,20 +591,6 @@ def test_status_tells_fresh_from_stale(built_book):
     assert states("smoke").count("stale") == 1 and states("smoke").count("fresh") == 1
 
 
-def test_a_page_says_what_ran_and_what_is_recorded(built_book):
-    from intertwine_book.build import made
-
-    assert "long one" not in made.page(built_book, "smoke")
-    folder = built_book.tables("desk") / "01_first"
-    results.write(pd.DataFrame({"a": [1, 2]}), "long_one", parameters={}, seed=0, folder=folder, device="cpu")
-    page = made.page(built_book, "smoke")
-    assert all(f"{{doc}}`../chapters/{name}`" in page for name in built_book.chapters)
-    told = made.times(made.tables(built_book, "desk"))
-    assert (told["tables"], told["rows"], told["gpu"]) == ("1", "2", "No GPU took part.")
-    link = '<a href="../tables/desk/01_first/long_one.csv">long one</a>'
-    assert re.search(rf"^\| 1 \| {link} \| desk \| 2 \| - \| .* threads? \| \d", page, re.MULTILINE)
-
-
 def publish(folder: Path, profile: str = "smoke") -> str:
     arguments = ["publish", "--profile", profile, str(folder)]
     return CliRunner(env={"COLUMNS": "200"}).invoke(cli, arguments).output

@@ -1,4 +1,4 @@
-"""The glossary and the notation: a term occurs where it sends one, and a symbol of a chapter has a line."""
+"""Notation and terms: a term occurs where it sends one, and a symbol of a chapter has a line."""
 
 import re
 from collections import Counter
@@ -10,7 +10,7 @@ ENTRY = re.compile(r"^((?:\S.*\n)+)((?: {2}.*\n?)+)", re.MULTILINE)
 
 def entries() -> dict[tuple[str, ...], str]:
     """Terms → what is said of them."""
-    text = (ROOT / "book/glossary.md").read_text().partition(":::{glossary}\n")[2]
+    text = (ROOT / "book/notation.md").read_text().partition(":::{glossary}\n")[2]
     return {tuple(terms.strip().split("\n")): words for terms, words in ENTRY.findall(text)}
 
 

@@ -122,7 +122,7 @@ def test_the_box_of_the_scoreboard_finds_names_with_and_without_accents(page):
 # what people type, and the pages that they want: one of them is among the first two
 SOUGHT = {
     "prune": ["api/smaller"],
-    "install": ["adapt"],
+    "install": ["run_again"],
     "stitch": ["chapters/03_stitching", "api/stitching"],
     "stitch two networks": ["api/tasks", "chapters/03_stitching", "api/stitching"],
     "compare layers": ["api/similarity", "chapters/04_dissimilarity"],
@@ -131,11 +131,11 @@ SOUGHT = {
     "GELU": ["chapters/01_intertwiner_groups"],
     "cite": ["intro"],
     "same network": ["api/two_networks"],
-    "merge models": ["adapt", "chapters/01d_orbits"],
+    "merge models": ["api/recipes", "chapters/01d_orbits"],
     "level set": ["chapters/06_genni", "api/genni"],
-    "GPU papermill": ["adapt"],
+    "GPU papermill": ["run_again"],
     "weight decay": ["chapters/01b_weight_space", "chapters/07_shallow_relu"],
-    "permutation": ["glossary", "chapters/03_stitching"],
+    "permutation": ["notation", "chapters/03_stitching"],
 }
 
 

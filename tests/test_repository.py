@@ -273,7 +273,7 @@ def test_pages_give_the_command_as_it_is_found_after_make_book():
 
 def test_what_a_chapter_writes_when_opened_in_jupyterlab_is_not_committed():
     run("git", "check-ignore", "chapters/results/01_intertwiner_groups/table_1.csv", cwd=ROOT)
-    for page in ("README.md", "book/adapt.md"):  # a double click opens a text editor
+    for page in ("README.md", "book/run_again.md"):  # a double click opens a text editor
         assert "Open With → Jupytext Notebook" in " ".join((ROOT / page).read_text().split()), page
 
 

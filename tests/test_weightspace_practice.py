@@ -2,7 +2,6 @@
 
 import copy
 import re
-from pathlib import Path
 
 import pytest
 import torch
@@ -99,38 +98,6 @@ class Experts(nn.Module):
         x = self.norm(self.embed(x))
         each = torch.stack([expert(x) for expert in self.experts], -1)
         return (each * self.gate(x).softmax(-1)[..., None, :]).sum(-1)
-
-
-@pytest.mark.slow
-def test_the_examples_of_the_page_do_what_it_says():
-    page = (Path(__file__).parents[1] / "book/adapt.md").read_text().partition("(sec-practice)=")[2]
-    examples = re.findall(r"```python\n(.*?)```", page.partition("(sec-kept)=")[0], re.DOTALL)
-    assert len(examples) == 9
-    names: dict = {}
-    with torch.random.fork_rng():
-        for example in examples:
-            exec(example, names)
-    n, experts = names, {f"up.{k}" for k in range(4)}
-    words, model = n["words"], n["model"]
-    assert {*n["layers"]["norm2"]} == {"router"} | experts and {*n["layers"]["norm1"]} == {"qkv"}
-    assert n["writers"] >= {"embed", "out", "down.0"}
-    assert n["readers"] == {"qkv", "head", "router"} | experts
-    for network in (n["smoothed"], n["plain"], n["turned"]):
-        assert relative_error(network(words), model(words)) < 1e-4
-    assert (
-        torch.equal(n["plain"].norm3.weight, torch.ones(16)) and n["fine"] and n["wrong"].module == "router"
-    )
-    assert n["free"].head.weight is not n["free"].embed.weight
-    assert relative_error(n["free"](words), n["tied"](words)) < 1e-4
-    assert n["table"]["qkv.weight"]["input_space"] and n["table"]["out.weight"]["output_space"]
-    assert n["small"].deep.weight.shape == (6, 4, 3, 3) and n["small"].up.in_channels == 6
-    assert n["same"] and n["digest"](n["orbit"], n["mlp"])[1] == ()
-    x = torch.arange(43)[:, None] + torch.arange(7)
-    losses = [
-        F.cross_entropy(n[name](x[:, :-1]).flatten(0, 1), x[:, 1:].flatten()).item()
-        for name in ("base", "merged", "unmatched")
-    ]
-    assert losses[1] < losses[2] / 4
 
 
 def test_mappings_name_modules_offsets_of_a_concatenation_and_the_router_of_experts():

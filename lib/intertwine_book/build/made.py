@@ -1,114 +1,54 @@
-"""The page *How this book was made*: its story, with numbers from the provenance of every table."""
+"""The page *How this book was made*: the text of `book/made.md`, with numbers of the rows on record."""
 
-import json
-from collections import defaultdict
 from string import Template
-from typing import Any, NamedTuple
+
+import pandas as pd
 
 from intertwine_book.build.layout import Book
 from intertwine_book.build.status import states
 from intertwine_book.markdown_table import markdown_table
-from intertwine_book.results import RECORDED
-
-_TEXT = "# How this book was made\n\n$chapters\n\n$every\n"
-_NARROW = "_width_16"  # ends the name of a table whose twin has the papers' width
-
-
-class Table(NamedTuple):
-    """A table beside a page, and its provenance."""
-
-    chapter: str
-    name: str
-    profile: str
-    facts: dict[str, Any]
-
-    @property
-    def seconds(self) -> float:
-        return self.facts.get("wall_s") or 0.0
-
-    def link(self, text: str, suffix: str) -> str:
-        path = f"../tables/{self.profile}/{self.chapter}/{self.name}.{suffix}"
-        return f'<a href="{path}">{text}</a>'
 
 
 def page(book: Book, profile: str) -> str:
-    """The page in MyST markdown, for chapters that ran at one profile; its text is `book/made.md`."""
-    recorded = [table for name in RECORDED for table in tables(book, name)]
-    live = [] if profile in RECORDED else tables(book, profile)
+    """The page in MyST markdown, for notebooks that ran at one profile."""
     known = {each.versions for each in states(book, profile) if each.finished}
-    numbers: dict[str, str] = defaultdict(lambda: "–")  # where nothing is on record
-    if recorded:
-        numbers |= times(recorded) | _widths(recorded)
-    numbers |= {"profile": profile, "versions": " or ".join(sorted(known)) or "nothing yet"}
-    numbers["chapters"] = markdown_table(_chapters(book, profile, recorded))
-    head = ["chapter", "table", "profile", "rows", "time", "device", "date", ""]
-    rows = [_row(table) for table in (*recorded, *live)]
-    title = f"{len(recorded)} recorded tables, and {len(live)} of this run"
-    numbers["every"] = f":::{{dropdown}} {title}\n{markdown_table([head, *rows])}\n:::"
+    numbers = {"profile": profile, "versions": " or ".join(sorted(known)) or "nothing yet"}
     text = book.root / "book/made.md"
-    return Template(text.read_text() if text.is_file() else _TEXT).substitute(numbers)
+    return Template(text.read_text() if text.is_file() else "$table\n").substitute(numbers | told(rows(book)))
 
 
-def tables(book: Book, profile: str) -> list[Table]:
-    """The tables of all chapters at one profile."""
-    found = [*book.tables(profile).glob("*/[!.]*.csv")] if book.tables(profile).is_dir() else []
-    paths = [(path, path.with_suffix(".json")) for path in found if path.parent.name in book.chapters]
-    return [
-        Table(path.parent.name, path.stem, profile, json.loads(facts.read_text()))
-        for path, facts in sorted(paths)
-        if facts.is_file()
+def rows(book: Book) -> pd.DataFrame:
+    """Every row on record: its record and table, and when, where and for how many seconds it was computed."""
+    columns = ["day", "machine", "seconds"]
+    parts = [
+        pd.read_csv(path, usecols=columns).assign(record=record, table=path.stem)
+        for record in book.records
+        for path in sorted((book.root / "data/results" / record.split("/")[1]).glob("[!.]*.csv"))
     ]
+    return pd.concat(parts) if parts else pd.DataFrame(columns=["record", "table", *columns])
 
 
-def times(recorded: list[Table]) -> dict[str, str]:
-    """How much was recorded, how long it took, on what and when, in words."""
-    longest = max(recorded, key=lambda table: table.seconds)
-    devices = sorted({table.facts["device"] for table in recorded})
-    dates = sorted(table.facts["date"] for table in recorded)
+def told(found: pd.DataFrame) -> dict[str, str]:
+    """How much is on record, how long it took, when and on what, in words, and a table by record.
+
+    Example:
+        >>> at = {"record": "records/03_stitching", "machine": "1 CPU thread", "day": "2026-11-21"}
+        >>> one = told(pd.DataFrame([{**at, "table": "lines", "seconds": 5400.0}]))
+        >>> one["hours"], one["machines"]
+        ('1.5', '1 CPU thread')
+    """
+    body = []
+    for record, of in found.groupby("record", sort=False):
+        place, names = f"../tables/{record}", of["table"].unique()
+        links = [f'<a href="{place}/{name}.csv">{name.replace("_", " ")}</a>' for name in names]
+        hours = f"{of['seconds'].sum() / 3600:.1f}"
+        body.append([f"{{doc}}`../chapters/{record}`", f"{len(of):,}", hours, ", ".join(links)])
     return {
-        "tables": str(len(recorded)),
-        "rows": f"{sum(table.facts['rows'] for table in recorded):,}",
-        "timed": str(sum(table.seconds > 0 for table in recorded)),
-        "hours": f"{sum(table.seconds for table in recorded) / 3600:.1f}",
-        "devices": " or ".join(devices),
-        "gpu": "No GPU took part." if all("CPU" in device for device in devices) else "",
-        "first": dates[0],
-        "last": dates[-1],
-        "longest": longest.link(longest.name.replace("_", " "), "csv"),
-        "of": _number(longest.chapter),
-        "longest_hours": f"{longest.seconds / 3600:.1f}",
+        "tables": str(found.groupby(["record", "table"]).ngroups),
+        "rows": f"{len(found):,}",
+        "hours": f"{found['seconds'].sum() / 3600:.1f}",
+        "machines": " or ".join(sorted(found["machine"].dropna().unique())),
+        "first": str(found["day"].min()),
+        "last": str(found["day"].max()),
+        "table": markdown_table([["record", "rows", "hours", "tables"], *body]),
     }
-
-
-def _widths(recorded: list[Table]) -> dict[str, str]:
-    """The hours of tables that were recorded at both widths, at each."""
-    seconds = {(table.chapter, table.name): table.seconds for table in recorded}
-    narrow = [key for key in seconds if key[1].endswith(_NARROW)]
-    wide = [(chapter, name.removesuffix(_NARROW)) for chapter, name in narrow]
-    hours = [sum(seconds.get(key, 0.0) for key in keys) / 3600 for keys in (narrow, wide)]
-    return {"again": str(len(narrow)), "narrow": f"{hours[0]:.1f}", "wide": f"{hours[1]:.1f}"}
-
-
-def _chapters(book: Book, profile: str, recorded: list[Table]) -> list[list[str]]:
-    runs = {each.chapter: each for each in states(book, profile) if each.finished}
-    rows = [["chapter", "this run", "memory", "finished", "tables on record", "their time", "code"]]
-    for chapter in book.chapters:
-        own = [table for table in recorded if table.chapter == chapter]
-        run = runs.get(chapter)
-        notebook = f'<a href="../_sources/chapters/{chapter}.ipynb" download>notebook</a>'
-        here = [run.time, run.memory, f"{run.finished} UTC"] if run else ["-", "-", "-"]
-        seconds = sum(table.seconds for table in own)
-        hours = f"{seconds / 3600:.1f} h" if seconds >= 360 else "minutes" if own else "-"
-        rows.append([f"{{doc}}`../chapters/{chapter}`", *here, str(len(own)), hours, notebook])
-    return rows
-
-
-def _row(table: Table) -> list[str]:
-    took = f"{table.seconds / 60:.1f} min" if table.seconds else "-"
-    facts = [f"{table.facts['rows']:,}", took, table.facts["device"], table.facts["date"]]
-    name = table.link(table.name.replace("_", " "), "csv")
-    return [_number(table.chapter), name, table.profile, *facts, table.link("provenance", "json")]
-
-
-def _number(chapter: str) -> str:
-    return chapter.split("_")[0].lstrip("0")

@@ -30,7 +30,7 @@ _READY = """async () => {
   }
 }"""
 # what is looked up, or run, at a screen
-_SCREEN = ("api/", "adapt", "beside", "generated/status")
+_SCREEN = ("api/", "run_again", "beside", "generated/status")
 _PLOTLY = '<script src="_static/plotly.min.js"></script>'
 
 

@@ -169,12 +169,12 @@ def _generated(book: Book, profile: str) -> pd.DataFrame | None:
 
 def _draw(book: Book, verdicts: pd.DataFrame) -> None:
     from intertwine_book.claims import simulated
-    from intertwine_book.figures import scoreboard as picture  # matplotlib is slow to import
+    from intertwine_book.figures import learned  # matplotlib is slow to import
+    from intertwine_book.figures import scoreboard as picture
     from intertwine_book.figures.chapter_map import chapter_map, chapter_tree
     from intertwine_book.figures.style import use_style
     from intertwine_book.live.explorer import explorer
     from intertwine_book.live.orbit import of_digits
-    from intertwine_book.stories import learned
 
     use_style()
     figures = {f"learned-{name}": figure for name, figure in learned.figures().items()}

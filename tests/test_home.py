@@ -1,4 +1,4 @@
-"""Pages that are no chapters: facts come from stories, figures are there, the map shows the chapters."""
+"""Home and findings: facts and pictures are there, lines print what they say, the map has all chapters."""
 
 import re
 from pathlib import Path
@@ -6,17 +6,11 @@ from pathlib import Path
 import jupytext
 import yaml
 
-from intertwine.stitching import barriers
 from intertwine_book.build import facts
 from intertwine_book.build.layout import Book
 from intertwine_book.build.render import needs
+from intertwine_book.figures import learned
 from intertwine_book.figures.chapter_map import arrows, chapter_map, chapter_tree
-from intertwine_book.record import on_record
-from intertwine_book.stories import (
-    learned,
-    widths,
-)
-from intertwine_book.tidy import of
 
 BOOK = Book(Path(__file__).parents[1])
 PAGES = {path.stem: path.read_text() for path in (BOOK.root / "book").glob("*.md")}
@@ -55,43 +49,6 @@ def test_a_chapter_takes_ten_to_twenty_minutes_to_read():
         cells = jupytext.read(path).cells
         words = sum(len(cell.source.split()) for cell in cells if cell.cell_type == "markdown")
         assert 8 < words / 200 < 22, path.name  # 200 words a minute
-
-
-def test_the_wider_the_less_permutations_full_maps_and_barriers_lose_and_training_adds_and_rank_four_more():
-    means = widths.by_width().pivot_table(index="quantity", columns="width", values="value")
-    assert [*means] == [16, 32, 64]
-    steps = means.diff(axis=1)[[32, 64]]
-    assert (steps.loc[["assignment", "least-squares", "barrier", "gain"]] < -1).all(axis=None)
-    assert (steps.loc["rank-4"] > 1).all()
-    times = means.loc["assignment"] / means.loc["least-squares"]
-    assert times.max() / times.min() < 1.2
-
-
-def test_without_reestimated_batch_norm_barriers_of_widths_32_and_64_overlap():
-    lines = of(on_record("03_stitching", "lines"), batch_norm="interpolated")
-    left = barriers(lines, ["width", "pair", "way"])
-    for way in ("matched by activations", "matched by weights"):
-        half, wide = (of(left, way=way, width=width)["barrier"] for width in (32, 64))
-        assert half.min() < wide.max() and half.max() > wide.min()
-
-
-def test_batch_norm_decides_what_least_squares_loses_at_two_of_three_layers_and_changes_little_elsewhere():
-    rows = of(on_record("03_stitching", "closed_forms"), width=64, family=["full", "G_ReLU"])
-    lost = rows.pivot_table("penalty", ["pair", "layer", "family"], "batch_norm")
-    saved = (lost["frozen"] - lost["re-estimated"]).unstack("pair")
-    assert saved.shape[1] == 3 and (saved.xs("full", level="family").loc[[6, 10]] > 5).all(axis=None)
-    mean = saved.mean(axis=1)
-    assert abs(mean[3, "full"]) < 0.2 and 0 < mean[10, "G_ReLU"] < 1.5 < mean[6, "G_ReLU"]
-
-
-def test_networks_of_the_first_card_have_no_batch_norm():
-    record = (BOOK.root / "chapters/records/02_sanity_rotations.py").read_text()
-    assert 'shape = {"width": width, "norm": False' in record
-
-
-def test_the_second_surface_is_there_only_above_the_loss_of_the_zero_function():
-    shares = of(on_record("06_genni", "crossing"), target="a slope 0")
-    assert ((shares["second_surface"] > 0) == (shares["epsilon"] > 1)).all()
 
 
 def test_the_map_on_the_home_page_has_every_chapter_behind_those_that_it_needs():

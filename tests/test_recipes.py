@@ -1,0 +1,74 @@
+"""The page *Recipes*: its code runs, and does what the text and the pictures say."""
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from intertwine.weightspace import relative_error
+from intertwine_book.figures import recipes
+
+pytestmark = pytest.mark.slow  # three networks are trained
+
+
+@pytest.fixture(scope="module")
+def made():
+    return recipes.examples()
+
+
+def same(one, other, x):
+    return relative_error(one(x), other(x)) < 1e-4
+
+
+def test_smoothing_lowers_the_largest_activation_and_keeps_the_function(made):
+    model, smoothed = made["model"], made["smoothed"]
+    experts = {f"up.{k}" for k in range(4)}
+    assert {*made["layers"]["norm2"]} == {"router"} | experts and {*made["layers"]["norm1"]} == {"qkv"}
+    before, after = (made["largest"](network, "norm2").max() for network in (model, smoothed))
+    assert same(smoothed, model, made["words"]) and after < before / 4
+
+
+def test_rotating_the_stream_spreads_outliers_and_keeps_the_function(made):
+    model, plain, turned = made["model"], made["plain"], made["turned"]
+    assert made["writers"] >= {"embed", "out", "down.0"} and made["readers"] >= {"qkv", "head", "router"}
+    assert same(plain, model, made["words"]) and torch.equal(plain.norm3.weight, torch.ones(16))
+    assert same(turned, model, made["words"])
+    assert turned.embed.weight.abs().max() < model.embed.weight.abs().max() / 2
+    free, tied = made["free"], made["tied"]
+    assert same(free, tied, made["words"]) and free.head.weight is not free.embed.weight
+
+
+def test_a_forgotten_reader_is_found(made):
+    assert made["fine"] and made["wrong"].module == "router"
+
+
+def test_pruning_two_layers_takes_their_channels_out_of_all_that_read_them(made):
+    small = made["small"]
+    assert small.down.out_channels == small.deep.in_channels == 4
+    assert small.deep.out_channels == small.up.in_channels == 6
+    shapes = [tuple(layer.out.weight.shape) for layer in (small, made["unet"])]
+    assert shapes[0] == shapes[1]  # its inputs stay
+
+
+def test_an_average_of_matched_networks_works_and_one_of_others_does_not(made):
+    x = torch.arange(43)[:, None] + torch.arange(7)
+    losses = {
+        name: F.cross_entropy(made[name](x[:, :-1]).flatten(0, 1), x[:, 1:].flatten()).item()
+        for name in ("one", "other", "merged", "unmatched")
+    }
+    assert losses["merged"] < min(losses["one"], losses["other"]) and losses["unmatched"] > 1
+
+
+def test_one_orbit_has_one_hash(made):
+    assert made["same"] and made["digest"](made["orbit"], made["mlp"])[1] == ()
+
+
+def test_the_table_for_merging_has_both_sides(made):
+    assert made["table"]["qkv.weight"]["input_space"] and made["table"]["out.weight"]["output_space"]
+
+
+def test_each_picture_of_the_page_is_drawn_by_its_code(made):
+    drawn, page = recipes.figures(made), (recipes.BOOK / "api/recipes.md").read_text()
+    assert all(f"_static/recipes/{name}.svg" in page for name in drawn)
+    assert {path.stem for path in (recipes.BOOK / "_static/recipes").iterdir()} == {*drawn} and len(
+        drawn
+    ) == 6
