@@ -21,7 +21,7 @@ from intertwine_book.figures.scatter import scatter
 from intertwine_book.figures.stitching import map_pictures, matched_channels, stitch_diagram
 from intertwine_book.figures.style import COLOURS, GROUP_COLOURS
 from intertwine_book.figures.symmetries import neuron_diagram
-from intertwine_book.results import interval
+from intertwine_book.intervals import interval
 
 a = np.array([-2.0, -1.0, 0.5, 1.0, 2.0])
 network = {"W1": [[1.0], [-2.0]], "b1": [0.5, 1.0], "W2": [[3.0, -1.0]]}

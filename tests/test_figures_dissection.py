@@ -10,7 +10,7 @@ from intertwine.dissection import Example
 from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.dissection import counting, dissection_steps, gallery
 from intertwine_book.figures.forest import forest
-from intertwine_book.results import interval
+from intertwine_book.intervals import interval
 
 rng = np.random.default_rng(0)
 pictures = rng.random((5, 6, 6, 3))

@@ -69,8 +69,8 @@ from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.matrices import heatmap
 from intertwine_book.figures.readable import readable
 from intertwine_book.figures.scatter import scatter
+from intertwine_book.intervals import interval
 from intertwine_book.record import Record
-from intertwine_book.results import interval
 from intertwine_book.tidy import of
 
 style.use_style()

@@ -64,9 +64,9 @@ from intertwine_book.figures import style
 from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.forest import forest
 from intertwine_book.figures.readable import readable
+from intertwine_book.intervals import interval
 from intertwine_book.record import Record
-from intertwine_book.results import interval
-from intertwine_book.results.slopes import added, slopes
+from intertwine_book.slopes import added, slopes
 from intertwine_book.tidy import of
 
 style.use_style()

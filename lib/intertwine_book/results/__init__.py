@@ -1,7 +1,7 @@
 """Tables with provenance: a csv file, and beside it a json file of parameters, seed, data and code."""
 
-from intertwine_book.results.intervals import interval
-from intertwine_book.results.origin import LIBRARY, PACKAGES, environment, library_digest
+from intertwine_book.intervals import interval
+from intertwine_book.origin import LIBRARY, PACKAGES, environment, library_digest
 from intertwine_book.results.records import on_record, provenance, recorded
 from intertwine_book.results.runs import Run, run
 from intertwine_book.results.steps import steps

@@ -18,7 +18,7 @@ from torch import nn
 from intertwine import files
 from intertwine.data import Dataset
 from intertwine.data.dataset import tensor_digest
-from intertwine_book.results import origin
+from intertwine_book import origin
 from intertwine_book.results.sources import definition, names
 
 Scalar = str | int | float | np.generic | None  # numbers and words

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from intertwine import files
-from intertwine_book.results import origin
+from intertwine_book import origin
 from intertwine_book.results.tables import default_folder, is_recorded, read, write
 
 TableRows: TypeAlias = Mapping[str, Any] | Sequence[Mapping[str, Any]] | pd.DataFrame

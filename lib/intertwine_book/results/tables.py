@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from intertwine import files
-from intertwine_book.results import origin
+from intertwine_book import origin
 
 PROFILES = ("smoke", "quick", "desk", "paper")  # by nearness to the papers
 RECORDED = ("desk", "paper")  # their tables are committed

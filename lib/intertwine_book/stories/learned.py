@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 
 from intertwine_book.figures.penalties import draw_bars
 from intertwine_book.figures.style import COLOURS, new_figure
+from intertwine_book.intervals import interval
 from intertwine_book.record import kept_folder, on_record
-from intertwine_book.results import interval
-from intertwine_book.results.slopes import added
+from intertwine_book.slopes import added
 from intertwine_book.stories import (
     genni,
     shallow_relu,

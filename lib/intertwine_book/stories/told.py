@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from intertwine_book.results import interval
+from intertwine_book.intervals import interval
 
 
 def tell(*facts: Mapping[str, Any]) -> None:
