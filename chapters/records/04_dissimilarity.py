@@ -1863,7 +1863,7 @@ told.say(order_by_hand=of(order_of_groups, features="by hand")["orthogonal"].ite
 # (rec-dissimilarity-claims)=
 # ## All claims
 #
-# These verdicts are before the correction for their number, which the {doc}`../../scoreboard` makes.
+# Verdicts are corrected for the number of orderings in the book, as on the {doc}`../../scoreboard`.
 
 # %% tags=["hide-input"]
 SUMMARY = {

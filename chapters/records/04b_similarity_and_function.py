@@ -1526,7 +1526,7 @@ told.say(probe=quarter["lost"].mean(), probe_whole=of(sensitivity, kept=1.0)["ac
 # (rec-function-claims)=
 # ## All claims
 #
-# These verdicts are before the correction for their number, which the {doc}`../../scoreboard` makes.
+# Verdicts are corrected for the number of orderings in the book, as on the {doc}`../../scoreboard`.
 
 # %% tags=["hide-input"]
 SUMMARY = {

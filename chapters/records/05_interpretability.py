@@ -1229,7 +1229,7 @@ told.say(small_true_masks=true_masks["concepts"], small_true_street=true_masks["
 # (rec-units-claims)=
 # ## All claims
 #
-# These verdicts are before the correction for their number, which the {doc}`../../scoreboard` makes.
+# Verdicts are corrected for the number of orderings in the book, as on the {doc}`../../scoreboard`.
 
 # %% tags=["hide-input"]
 SUMMARY = {
