@@ -134,7 +134,10 @@ def test_the_scale_of_a_row_counts_first_what_is_a_part_of_the_papers():
     ]
     found = claims.Verdict("consistent", "", trials=4, scale=scale, decisive=True)
     row = rows_of_page([(claim(**NUMBER), found)])[0]
-    assert "| 4 of 32 trials, 24 of 50 epochs, 2,000 of 10,000 images <details><summary>1 more" in row
+    assert (
+        "| 4 of 32 trials, 24 of 50 epochs <details><summary>2 more</summary>2,000 of 10,000 images; width"
+        in row
+    )
     assert "| 7 cases |" in rows_of_page([(claim(), claims.Verdict("no counterexample", "", trials=7))])[0]
 
 

@@ -176,10 +176,9 @@ def _scale(claim: Claim, found: Verdict) -> str:
     counted, others = scale_in_words(found.scale or "")
     if not any(each.endswith(" trials") for each in counted) and found.trials:
         counted = [f"{found.trials:,} {'cases' if claim.about == 'mathematics' else 'trials'}", *counted]
-    if not others:
-        return escaped(", ".join(counted))
-    more = f"<details><summary>{len(others)} more</summary>{escaped('; '.join(others))}</details>"
-    return f"{escaped(', '.join(counted))} {more}"
+    shown, folded = escaped(", ".join(counted[:2])), [*counted[2:], *others]
+    more = f" <details><summary>{len(folded)} more</summary>{escaped('; '.join(folded))}</details>"
+    return shown + more * bool(folded)
 
 
 def scale_in_words(scale: str) -> tuple[list[str], list[str]]:
