@@ -85,6 +85,14 @@ def test_the_scale_is_what_the_rows_judged_have_in_their_columns(told, scale, ex
     assert told.claim("b", "Less.", (FULL, FOUR), "penalty", **options, **PLACE) == other
 
 
+def test_the_scale_is_that_of_both_sides_and_of_each_of_their_rows(told):
+    narrow = FOUR.assign(width=16)
+    mixed = FOUR.assign(width=[16, *[64] * (len(FOUR) - 1)])
+    for id, sides, widths in (("a", (FULL, narrow), "64 and 16"), ("b", (FULL, mixed), "64 and 16")):
+        told.claim(id, "More.", sides, "penalty", matters=1, scale={"width": 64}, **PLACE)
+        assert (last(told).decisive, last(told).scale) == (True, f"width: {widths} instead of 64")
+
+
 def test_fewer_trials_than_printed_are_shown_and_decide_nothing_about_the_scale(told):
     told.claim("a", "More.", (FOUR, FULL), "penalty", matters=1, trials=32, **PLACE)
     assert (last(told).scale, last(told).word) == ("4 of 32 trials", "reproduced")
