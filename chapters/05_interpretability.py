@@ -46,7 +46,7 @@ from intertwine_book.figures.forest import forest
 from intertwine_book.figures.style import COLOURS, new_figure, picture_in, use_style
 from intertwine_book.live.basis import turning_basis
 from intertwine_book.record import on_record
-from intertwine_book.results.slopes import added
+from intertwine_book.slopes import added
 from intertwine_book.tidy import of
 
 use_style()

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from intertwine.dissection import dissect, examples
 from intertwine_book import data, models
 from intertwine_book import dissected as experiment
-from intertwine_book.results.slopes import added, slopes
+from intertwine_book.slopes import added, slopes
 from intertwine_book.zoo import RECIPES
 
 CAMVID = Path(os.environ.get("INTERTWINE_DATA", "")) / "camvid"

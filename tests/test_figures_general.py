@@ -11,7 +11,7 @@ from intertwine_book.figures.labels import apart
 from intertwine_book.figures.matrices import heatmap
 from intertwine_book.figures.scatter import scatter
 from intertwine_book.figures.style import COLOURS, GROUP_COLOURS
-from intertwine_book.results import interval
+from intertwine_book.intervals import interval
 
 many = pd.DataFrame(
     [

@@ -22,7 +22,7 @@ from intertwine.stitching.maps import options_of
 from intertwine.training import evaluate, train
 from intertwine.weightspace import find_symmetries
 from intertwine_book import data, models
-from intertwine_book.results import environment
+from intertwine_book.origin import environment
 from intertwine_book.zoo import RECIPES, Spec, train_many
 
 pytestmark = [

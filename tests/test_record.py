@@ -178,6 +178,53 @@ def test_a_plan_with_a_new_column_asks_for_it_in_the_older_rows(tmp_path, notebo
         run(Record(tmp_path, writes=True), notebook(), lr=[0.1])
 
 
+def test_a_column_taken_out_of_a_plan_is_noticed_and_no_row_is_lost(tmp_path, capsys):
+    def losses(**case):
+        return [{"layer": layer, "loss": sum(case.values()) + layer} for layer in (3, 6)]
+
+    plans = {"width": [16, 64], "pair": [0, 1], "seed": [0, 1]}
+    Record(tmp_path, writes=True).table(**plans)(losses)
+    assert "put it back" not in capsys.readouterr().out
+    rows = read(tmp_path / "losses.csv")
+    for gone in plans:
+        rest = {name: values for name, values in plans.items() if name != gone}
+        assert len(Record(tmp_path, writes=True).table(**rest)(losses)) == 16
+        assert f"losses.csv has cases with several values of {gone}" in capsys.readouterr().out
+        more = {name: [*values, 2] for name, values in rest.items()}
+        with pytest.raises(
+            ValueError, match=f"several values of {gone}, which the plan has not: put it back"
+        ):
+            Record(tmp_path, writes=True).table(**more)(losses)
+        assert read(tmp_path / "losses.csv").equals(rows)
+
+
+def test_rows_of_one_call_and_a_column_with_one_value_are_no_sign_of_it(tmp_path, capsys):
+    def losses(pair, width=16):
+        return [{"layer": layer, "loss": width + pair + layer} for layer in (3, 6)]
+
+    Record(tmp_path, writes=True).table(width=[16], pair=[0, 1])(losses)
+    assert len(Record(tmp_path, writes=True).table(pair=[0, 1])(losses)) == 4
+    assert "put it back" not in capsys.readouterr().out
+
+
+def test_a_run_says_at_its_end_what_it_computed(tmp_path):
+    record = Record(tmp_path, writes=True)
+    assert record.computed() == "Rows computed in this run: none."
+
+    def losses(pair):
+        return [{"layer": layer, "loss": pair} for layer in (3, 6)]
+
+    def areas(side):
+        return {"area": side**2}
+
+    record.table(side=[1])(areas)
+    record.table(pair=[0, 1])(losses)
+    assert record.computed() == "Rows computed in this run: 1 of areas, 4 of losses."
+    again = Record(tmp_path, writes=True)
+    again.table(pair=[0, 1, 2])(losses)
+    assert again.computed() == "Rows computed in this run: 2 of losses."
+
+
 def test_an_interrupted_run_keeps_its_rows_and_goes_on(tmp_path):
     stops = [2]
 

@@ -6,8 +6,9 @@ import pandas as pd
 import pytest
 
 from intertwine_book.claim import Told
+from intertwine_book.claims import corrected
 from intertwine_book.record import Record
-from intertwine_book.told import read_told
+from intertwine_book.told import read_all, read_told
 
 PLACE = {"paper": "godfrey2022", "place": "Figure 1", "link": "rec-figure-1"}
 ROWS = pd.DataFrame(
@@ -28,7 +29,7 @@ def told(tmp_path):
 
 
 def last(told):
-    return told.claims[-1][1]
+    return told.judged[-1][1]
 
 
 @pytest.mark.parametrize(
@@ -84,6 +85,14 @@ def test_the_scale_is_what_the_rows_judged_have_in_their_columns(told, scale, ex
     assert told.claim("b", "Less.", (FULL, FOUR), "penalty", **options, **PLACE) == other
 
 
+def test_the_scale_is_that_of_both_sides_and_of_each_of_their_rows(told):
+    narrow = FOUR.assign(width=16)
+    mixed = FOUR.assign(width=[16, *[64] * (len(FOUR) - 1)])
+    for id, sides, widths in (("a", (FULL, narrow), "64 and 16"), ("b", (FULL, mixed), "64 and 16")):
+        told.claim(id, "More.", sides, "penalty", matters=1, scale={"width": 64}, **PLACE)
+        assert (last(told).decisive, last(told).scale) == (True, f"width: {widths} instead of 64")
+
+
 def test_fewer_trials_than_printed_are_shown_and_decide_nothing_about_the_scale(told):
     told.claim("a", "More.", (FOUR, FULL), "penalty", matters=1, trials=32, **PLACE)
     assert (last(told).scale, last(told).word) == ("4 of 32 trials", "reproduced")
@@ -124,7 +133,7 @@ def test_what_is_told_is_read_again_as_it_was(told, tmp_path):
     told.say(low=FULL["penalty"].min(), pairs=FULL["pair"].nunique(), name="full")
     told.board()
     judged, facts = read_told(tmp_path / "told.json")
-    assert judged == told.claims and facts == {"low": 4.0, "pairs": 4, "name": "full"}
+    assert judged == told.judged and facts == {"low": 4.0, "pairs": 4, "name": "full"}
     assert json.loads((tmp_path / "told.json").read_text())["checks"] == ["Rank 4 loses more."]
     assert judged[0][1].said == "reproduced"
 
@@ -190,3 +199,36 @@ def test_a_claim_can_be_traced_to_its_rows(told, tmp_path):
     (entry,) = json.loads((tmp_path / "told.json").read_text())["claims"]
     assert [side["count"] for side in entry["rows"]] == [len(FOUR), len(FULL)]
     assert [side["family"] for side in entry["rows"]] == ["rank 4", "full"] and entry["said"] == "reproduced"
+
+
+def test_the_word_of_a_record_is_the_corrected_one_of_the_scoreboard(tmp_path, monkeypatch):
+    """The second of two records has many orderings that find nothing, and a weak one of the first is open."""
+    kept = tmp_path / "data/results"
+    weak = pd.DataFrame({"pair": range(4), "gain": [0.2, 1.6, 1.0, 1.2], "none": [0.9, -1.0, 0.3, -0.4]})
+    kept.mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+
+    def run(name, claims):
+        told = Told(Record(kept / name), name, "quick")
+        for id, column in claims.items():
+            told.claim(id, "More.", (weak, 0), column, matters=0.01, **PLACE)
+        return told, [found.said for _, found in told.claims], told.board().data
+
+    (kept / "03_x").mkdir()
+    _, words, _ = run("03_x", {"weak": "gain"})
+    assert words == ["reproduced"]
+    (kept / "04_x").mkdir()
+    columns = {"first": "gain", **{f"none-{k}": "none" for k in range(4)}}
+    run("04_x", columns)
+    told, words, table = run("03_x", {"weak": "gain"})
+    assert words == ["inconclusive"] and ">inconclusive<" in table and "one of 6 orderings" in table
+    everywhere = {claim.id: found.word for claim, found in corrected(read_all(kept))}
+    assert everywhere["weak"] == words[0]
+    # what is written is the word before the correction, so that no record depends on another
+    assert json.loads((kept / "03_x/told.json").read_text())["claims"][0]["said"] == "reproduced"
+    # claims of cells further down count as they are on record
+    first, whole = (Told(Record(kept / "04_x"), "04_x", "quick") for _ in range(2))
+    for told, some in ((first, ["first"]), (whole, columns)):
+        for id in some:
+            told.claim(id, "More.", (weak, 0), columns[id], matters=0.01, **PLACE)
+    assert first.claims[0] == whole.claims[0] and "one of 6 orderings" in first.claims[0][1].measured

@@ -68,9 +68,9 @@ from intertwine_book.figures import style
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.dots import dots
 from intertwine_book.figures.readable import readable
+from intertwine_book.intervals import interval
 from intertwine_book.models.patch_transformer import PatchTransformer
 from intertwine_book.record import Record
-from intertwine_book.results import interval
 from intertwine_book.tidy import of
 
 style.use_style()

@@ -59,8 +59,8 @@ from intertwine_book.figures.dots import dots
 from intertwine_book.figures.penalties import INSERTED_COLOURS
 from intertwine_book.figures.readable import readable
 from intertwine_book.figures.scatter import scatter
+from intertwine_book.intervals import interval
 from intertwine_book.record import Record
-from intertwine_book.results import interval
 from intertwine_book.tidy import of
 
 style.use_style()
@@ -898,7 +898,7 @@ readable(
 # (rec-rotations-claims)=
 # ## All claims
 #
-# These verdicts are before the correction for their number, which the {doc}`../../scoreboard` makes.
+# Verdicts are corrected for the number of orderings in the book, as on the {doc}`../../scoreboard`.
 
 # %% tags=["hide-input"]
 SUMMARY = {

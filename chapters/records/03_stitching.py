@@ -65,8 +65,8 @@ from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.dots import dots
 from intertwine_book.figures.readable import readable
 from intertwine_book.models import published_pairs
+from intertwine_book.intervals import interval
 from intertwine_book.record import Record
-from intertwine_book.results import interval
 from intertwine_book.tidy import of, plain
 
 style.use_style()
@@ -1594,7 +1594,7 @@ check_all({
 # (rec-claims)=
 # ## All claims
 #
-# These verdicts are before the correction for their number, which the {doc}`../../scoreboard` makes.
+# Verdicts are corrected for the number of orderings in the book, as on the {doc}`../../scoreboard`.
 
 # %% tags=["hide-input"]
 SUMMARY = {

@@ -2136,7 +2136,7 @@ for name, rows in kinds.groupby("where", sort=False):
 # (rec-matching-claims)=
 # ## All claims
 #
-# These verdicts are before the correction for their number, which the {doc}`../../scoreboard` makes.
+# Verdicts are corrected for the number of orderings in the book, as on the {doc}`../../scoreboard`.
 
 # %% tags=["hide-input"]
 SUMMARY = {

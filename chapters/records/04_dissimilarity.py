@@ -66,8 +66,8 @@ from intertwine_book.figures.dots import dots
 from intertwine_book.figures.matrices import heatmap
 from intertwine_book.figures.readable import readable
 from intertwine_book.models import published_pairs
+from intertwine_book.intervals import interval
 from intertwine_book.record import Record, on_record
-from intertwine_book.results import interval
 from intertwine_book.tidy import of
 
 style.use_style()
@@ -1863,7 +1863,7 @@ told.say(order_by_hand=of(order_of_groups, features="by hand")["orthogonal"].ite
 # (rec-dissimilarity-claims)=
 # ## All claims
 #
-# These verdicts are before the correction for their number, which the {doc}`../../scoreboard` makes.
+# Verdicts are corrected for the number of orderings in the book, as on the {doc}`../../scoreboard`.
 
 # %% tags=["hide-input"]
 SUMMARY = {

@@ -69,8 +69,8 @@ from intertwine_book.figures.matrices import heatmap
 from intertwine_book.figures.readable import readable
 from intertwine_book.figures.scatter import scatter
 from intertwine_book.models import published_pairs
+from intertwine_book.intervals import interval
 from intertwine_book.record import Record
-from intertwine_book.results import interval
 from intertwine_book.tidy import of
 
 style.use_style()
@@ -1527,7 +1527,7 @@ told.say(probe=quarter["lost"].mean(), probe_whole=of(sensitivity, kept=1.0)["ac
 # (rec-function-claims)=
 # ## All claims
 #
-# These verdicts are before the correction for their number, which the {doc}`../../scoreboard` makes.
+# Verdicts are corrected for the number of orderings in the book, as on the {doc}`../../scoreboard`.
 
 # %% tags=["hide-input"]
 SUMMARY = {

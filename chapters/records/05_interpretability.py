@@ -63,9 +63,9 @@ from intertwine_book.figures import style
 from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.forest import forest
 from intertwine_book.figures.readable import readable
+from intertwine_book.intervals import interval
 from intertwine_book.record import Record
-from intertwine_book.results import interval
-from intertwine_book.results.slopes import added, slopes
+from intertwine_book.slopes import added, slopes
 from intertwine_book.tidy import of
 
 style.use_style()
@@ -1229,7 +1229,7 @@ told.say(small_true_masks=true_masks["concepts"], small_true_street=true_masks["
 # (rec-units-claims)=
 # ## All claims
 #
-# These verdicts are before the correction for their number, which the {doc}`../../scoreboard` makes.
+# Verdicts are corrected for the number of orderings in the book, as on the {doc}`../../scoreboard`.
 
 # %% tags=["hide-input"]
 SUMMARY = {

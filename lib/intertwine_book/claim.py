@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields, replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,11 +11,13 @@ import pandas as pd
 from IPython.display import HTML
 
 from intertwine import files
-from intertwine_book.board import board_of
-from intertwine_book.claims.ledger import READING, Claim, claim_from
+from intertwine_book.claims.claim import READING, claim_from
+from intertwine_book.claims.corrected import corrected
 from intertwine_book.claims.rules import Verdict, check_scale, judge_rows
-from intertwine_book.record import Record
+from intertwine_book.claims.table import table_of
+from intertwine_book.record import Record, kept_folder
 from intertwine_book.tidy import text
+from intertwine_book.told import Judged, read_all, read_told
 
 Compared: TypeAlias = pd.DataFrame | float | int
 
@@ -43,7 +46,7 @@ class Told:
     def __init__(self, record: Record, name: str, scale: str) -> None:
         self.record, self.name = record, name
         self.strict = scale != "smoke" and record.own is None
-        self.claims: list[tuple[Claim, Verdict]] = []
+        self.judged: list[Judged] = []  # before the correction for their number
         self.facts: dict[str, Any] = {}
         self.checks: list[str] = []
         self._rows: list[list[dict[str, Any]]] = []  # of each claim, what tells its rows from others
@@ -69,9 +72,13 @@ class Told:
         scale: Mapping[str, Any] | None = None,
         trials: int | None = None,
         because: str | None = None,
+        reason: str | None = None,
         erratum: Mapping[str, str] | None = None,
         cases: Sequence[str] = (),
-        **more: Any,
+        whose: str = "paper",
+        words: Mapping[str, str] | None = None,
+        resolution: float | None = None,
+        noise: float | None = None,
     ) -> str:
         """Judge a statement by the rows that it is about; the word is that before any correction.
 
@@ -81,13 +88,14 @@ class Told:
         somewhere above `error`. With `because` it is not judged, and says why.
 
         Args:
-            id, paper, place, statement, matters, erratum, more: as the fields of `claims.ledger.Claim`.
+            id, paper, place, statement, matters, reason, erratum, whose, words, resolution, noise: as the
+                fields of `claims.Claim`.
             value: the column that is judged.
             link: the label of the record's section.
             per: the column that tells independent trials apart; the rows of one are averaged.
             error, error_from, interval: of the printed value, or of residuals.
-            scale: values of columns in the paper's experiment. Where the rows have others, the verdict is of
-                another setting, and the difference is shown.
+            scale: values of columns in the paper's experiment. Where the rows have others, the verdict is one
+                at another scale, and the difference is shown.
             trials: how many independent ones the paper has; shown, as fewer make intervals wider.
             cases: of *universal* and *existence*, columns that name the row that decides: the verdict shows
                 them, and the sentence `found` of an erratum may.
@@ -95,7 +103,7 @@ class Told:
         Raises:
             ValueError: the id is taken, a field is wrong, or two sides have not the same trials.
         """
-        if any(id == claim.id for claim, _ in self.claims):
+        if any(id == claim.id for claim, _ in self.judged):
             raise ValueError(f"Expected an id of its own, was given '{id}' twice.")
         sides = rows if isinstance(rows, tuple) else (rows,)
         tables = [side for side in sides if isinstance(side, pd.DataFrame)]
@@ -108,13 +116,15 @@ class Told:
             names, judged = _sides(id, sides, value, per)
         else:
             judged = tables[0].reset_index(drop=True) if tables else pd.DataFrame()
-        given = {"id": id, "statement": statement, "place": place, "kind": kind, "link": link, **more}
         table = next((each.attrs["table"] for each in tables if "table" in each.attrs), id)
-        given |= {"chapter": f"records/{self.name}", "table": table, "columns": names, "minimum": "quick"}
+        given: dict[str, Any] = {"id": id, "paper": paper, "place": place, "link": link, "kind": kind}
+        given |= {"statement": statement, "reason": reason, "words": words, "whose": whose}
+        given |= {"chapter": f"records/{self.name}", "table": table, "columns": names}
         given |= {"trial": per, "printed": printed, "tolerance": error, "printed_interval": interval}
         given |= {"tolerance_from": error_from if error is not None else None, "matters": matters}
+        given |= {"resolution": resolution, "noise": noise}
         given |= {"not_judged": because, "erratum": erratum, "protocol": dict(scale) if scale else None}
-        claim = claim_from(paper, {name: entry for name, entry in given.items() if entry is not None})
+        claim = claim_from({name: entry for name, entry in given.items() if entry is not None})
         if because:
             found = Verdict("not judged", because)
         elif not tables or judged.empty:
@@ -126,10 +136,24 @@ class Told:
             differs = _other_scale(tables, scale or {})
             few = [f"{found.trials} of {trials} trials"] if trials and found.trials < trials else []
             told = "; ".join(differs + few) or None
-            found = replace(found, profile="desk", scale=told, decisive=bool(differs))
-        self.claims.append((claim, _rounded(found)))
+            found = replace(found, scale=told, decisive=bool(differs))
+        self.judged.append((claim, _rounded(found)))
         self._rows.append([_traced(side) for side in tables])
         return found.said
+
+    @cached_property
+    def _others(self) -> tuple[list[Judged], list[Judged]]:
+        """The claims on record of other records, and of this one, which some cells may not have made yet."""
+        path = kept_folder() / self.name / "told.json"
+        return read_all(kept_folder(), without=self.name), read_told(path)[0] if path.is_file() else []
+
+    @property
+    def claims(self) -> list[Judged]:
+        """The claims with the verdicts that all pages show, corrected for the number of the book's claims."""
+        ids = {claim.id for claim, _ in self.judged}
+        others, before = self._others
+        waiting = [pair for pair in before if pair[0].id not in ids]
+        return corrected([*self.judged, *others, *waiting])[: len(self.judged)]
 
     def check(self, sentence: str, condition: Any) -> None:
         """State a sentence; if the rows on record contradict it, or there are none, the notebook stops.
@@ -154,15 +178,15 @@ class Told:
 
     def verdicts(self) -> HTML:
         """The claims since the last call as a table for people."""
-        new, self._shown = self.claims[self._shown :], len(self.claims)
-        return board_of(new)
+        new, self._shown = self.claims[self._shown :], len(self.judged)
+        return table_of(new)
 
     def board(self) -> HTML:
         """All claims as a table; the last cell of a record, which writes what other pages read."""
         content = {
             "claims": [
                 {"claim": _plain(claim), "verdict": _plain(found), "said": found.said, "rows": rows}
-                for (claim, found), rows in zip(self.claims, self._rows, strict=True)
+                for (claim, found), rows in zip(self.judged, self._rows, strict=True)
             ],
             "checks": self.checks,
             "facts": self.facts,
@@ -173,7 +197,9 @@ class Told:
             if not path.is_file() or path.read_text() != new:
                 with files.write_whole(path) as part:
                     part.write_text(new)
-        return board_of(self.claims)
+        if self.record.folder:
+            print(self.record.computed())
+        return table_of(self.claims)
 
 
 def _rounded(found: Verdict) -> Verdict:

@@ -12,9 +12,9 @@ import pandas as pd
 from tqdm import tqdm
 
 from intertwine import files
+from intertwine_book import origin
 from intertwine_book.code_hash import code_of
-from intertwine_book.results import origin
-from intertwine_book.tidy import Case, apart, cases_of, key, plain, plan, read
+from intertwine_book.tidy import Case, apart, cases_of, key, plain, plan, read, text
 
 PROVENANCE = ["code", "uses", "day", "commit", "machine", "seconds"]
 """The last columns of each row: hash of the code, digests of networks and data, and where it was computed."""
@@ -53,6 +53,7 @@ class Record:
         self.folder = (self.own or self.kept) if allowed else None
         self._used: list[str] = []
         self._tables: dict[str, tuple[Compute, list[str], str]] = {}
+        self._computed: dict[str, int] = {}  # rows by table, since this began
 
     @classmethod
     def at(cls, name: str, scale: str, own: str | Path = "") -> "Record":
@@ -91,6 +92,7 @@ class Record:
                     f"record at desk, which writes {self.kept / name}.csv."
                 )
             print(self._told(name, len(wanted), len(missing)))
+            self._notice(name, bool(missing))
             log = os.environ.get("INTERTWINE_LOG")  # in a build, where the chapter says how far it is
             with Path(log).open("a") if log else nullcontext() as stream:
                 todo = missing if self.folder else []
@@ -163,6 +165,11 @@ class Record:
             found.append({**case, "apart": far, "reproduced": far <= 1})
         return pd.DataFrame(found)
 
+    def computed(self) -> str:
+        """Which tables this run computed, and how many rows of each, in a sentence for its end."""
+        rows = ", ".join(f"{count} of {name}" for name, count in self._computed.items())
+        return f"Rows computed in this run: {rows or 'none'}."
+
     def _rows(self, name: str, case: Case) -> pd.DataFrame:
         """The rows of one case, computed now."""
         compute, _, code = self._tables[name]
@@ -176,7 +183,7 @@ class Record:
                 f"Expected columns of its own from {name}, was given '{twice[0]}', which the plan or the "
                 f"provenance has: rename it."
             )
-        seconds = round(time.perf_counter() - start, 3)
+        seconds = round(time.perf_counter() - start, 6)
         stamp = {"code": code, "uses": " ".join(self._used), **_here(), "seconds": seconds}
         return pd.DataFrame([{**case, **row, **stamp} for row in table.to_dict("records")])
 
@@ -192,10 +199,24 @@ class Record:
         known = set(cases_of(usable, keys)) if len(usable) else set()
         return [case for case in wanted if key(case, keys) not in known]
 
+    def _notice(self, name: str, missing: bool) -> None:
+        """Say that a column was taken out of the plan, before rows of its other values would be replaced."""
+        rows, (_, keys, _) = self.read(name), self._tables[name]
+        if gone := taken_out(rows, keys) if keys and len(rows) else []:
+            sentence = (
+                f"{name}.csv has cases with several values of {' or '.join(gone)}, which the plan has not: "
+                f"put it back, or delete the rows of its other values. (Was it never in it? Then the columns "
+                f"of the plan belong to the left of the file.)"
+            )
+            if missing and self.folder:
+                raise ValueError(sentence)
+            print(sentence)
+
     def _write(self, name: str, new: pd.DataFrame) -> None:
         """Write rows into the table's file, in the place of those of the same cases."""
         assert self.folder is not None
         path, (_, keys, code) = self.folder / f"{name}.csv", self._tables[name]
+        self._computed[name] = self._computed.get(name, 0) + len(new)
         with files.lock(path):
             old = read(path)
             if len(old):
@@ -219,6 +240,24 @@ class Record:
             cost = f", about {missing * rows['seconds'].mean() / 3600:.1f} h where these were computed"
         words += [f"{missing} of {wanted} cases are missing{cost}"] if missing else []
         return "; ".join(words)
+
+
+def taken_out(rows: pd.DataFrame, keys: Sequence[str]) -> list[str]:
+    """Columns that seem to have been in the plan once, as rows of one case differ in them.
+
+    A file has the plan's columns first. And the rows of one call have one stamp: a column that is the same in
+    a call, and differs between two of one case, told these calls apart.
+    """
+    rows = rows.map(text)
+    differ = [name for name in rows if name not in keys and rows.groupby([*keys])[name].nunique().max() > 1]
+    if first := [name for name in [*rows][: len(keys)] if name in differ]:
+        return first
+    rows = rows[rows["code"].str.fullmatch("[0-9a-f]{8}")]  # others were brought here from other files
+    by_call = rows.groupby([*keys, *PROVENANCE])
+    if by_call.ngroups == rows.groupby([*keys]).ngroups:
+        return []
+    # the median, as short calls may by chance take equally long
+    return [name for name in differ if name not in PROVENANCE and by_call[name].nunique().median() == 1]
 
 
 def used(thing: Any) -> str:

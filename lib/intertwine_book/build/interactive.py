@@ -1,9 +1,8 @@
 """A Sphinx extension: what a page loads comes from the book itself; drawings have its font and a dark twin.
 
-Figures that move find plotly.js, and the scoreboard finds DataTables, in the folder `_static`.
+Figures that move find plotly.js in the folder `_static`.
 """
 
-import base64
 import re
 import shutil
 from collections.abc import Mapping
@@ -104,18 +103,12 @@ def _load(app: Any, page: str, template: str, context: dict[str, Any], doctree: 
     if 'class="scoreboard' in body:
         # a third of a long table would be markup
         context["body"] = re.sub(r"(?<=<td>)<p>|</p>(?=</td>)|" + _CLASSES, "", body)
-        app.add_js_file("datatables.js")
-        app.add_css_file("datatables.css")
 
 
 def _copy(app: Any, error: Exception | None) -> None:
     if error is None:
         static = Path(app.outdir) / "_static"
         shutil.copy(_of("plotly") / "package_data/plotly.min.js", static)
-        bundle = _of("itables") / "html/dt_bundle.js"  # a module, which a page opened as a file may not load
-        text = base64.b64encode(bundle.read_bytes()).decode()
-        (static / "datatables.js").write_text(f'window.datatables = "data:text/javascript;base64,{text}";')
-        shutil.copy(bundle.with_suffix(".css"), static / "datatables.css")
         for path in (Path(app.outdir) / "_images").glob("*.svg"):
             drawing = in_page_font(path.read_text())
             path.write_text(drawing)

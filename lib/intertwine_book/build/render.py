@@ -15,7 +15,7 @@ import pandas as pd
 from intertwine import files
 from intertwine_book.build import beside, execute, freshness, made, status
 from intertwine_book.build.layout import Book, BookError
-from intertwine_book.claims import judge_all, load, scoreboard, summary
+from intertwine_book.claims import corrected, scoreboard, summary
 from intertwine_book.results import PROFILES, RECORDED
 from intertwine_book.told import read_all
 
@@ -153,12 +153,10 @@ def _generated(book: Book, profile: str) -> pd.DataFrame | None:
     for name, part in beside.parts(book.root / "benchmarks").items():
         _write(folder / f"{name}.md", part)
     _write(folder / "notebooks.md", _notebooks(book))
-    ledger = book.root / "book/claims.yml"
-    if not ledger.is_file():
+    judged = corrected(read_all(book.root / "data/results"))
+    if not judged:
         return None
-    places = [(name, book.tables(name)) for name in dict.fromkeys([profile, *RECORDED])]
     try:
-        judged = judge_all(load(ledger), places, read_all(book.root / "data/results"))
         pages = scoreboard(judged)
     except ValueError as error:
         raise BookError(str(error)) from error
@@ -168,18 +166,16 @@ def _generated(book: Book, profile: str) -> pd.DataFrame | None:
 
 
 def _draw(book: Book, verdicts: pd.DataFrame) -> None:
-    from intertwine_book.claims import simulated
     from intertwine_book.figures import learned  # matplotlib is slow to import
-    from intertwine_book.figures import scoreboard as picture
     from intertwine_book.figures.chapter_map import chapter_map, chapter_tree
+    from intertwine_book.figures.scoreboard import printed_and_measured
     from intertwine_book.figures.style import use_style
     from intertwine_book.live.explorer import explorer
     from intertwine_book.live.orbit import of_digits
 
     use_style()
     figures = {f"learned-{name}": figure for name, figure in learned.figures().items()}
-    figures |= {"scoreboard": picture.verdicts(verdicts), "numbers": picture.printed_and_measured(verdicts)}
-    figures["rates"] = picture.rates(simulated.rates())
+    figures["numbers"] = printed_and_measured(verdicts)
     figures |= {"chapters": chapter_map(needs(book)), "chapters-narrow": chapter_tree(needs(book))}
     for name, figure in figures.items():
         figure.savefig(book.root / f"book/generated/{name}.svg", metadata={"Date": None})

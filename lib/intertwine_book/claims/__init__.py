@@ -1,20 +1,8 @@
-"""Printed statements and verdicts on them: verdicts are computed from tables, never typed."""
+"""Printed statements and verdicts on them: verdicts are computed from rows, never typed."""
 
-from intertwine_book.claims.ledger import CLAIM_KINDS, Claim, Erratum, load
-from intertwine_book.claims.page import scoreboard, summary
+from intertwine_book.claims.board import scoreboard, summary
+from intertwine_book.claims.claim import Claim, Erratum
+from intertwine_book.claims.corrected import corrected
 from intertwine_book.claims.rules import Verdict, judge_rows
-from intertwine_book.claims.verdicts import judge, judge_all, rows_of
 
-__all__ = [
-    "CLAIM_KINDS",
-    "Claim",
-    "Erratum",
-    "Verdict",
-    "judge",
-    "judge_all",
-    "judge_rows",
-    "load",
-    "rows_of",
-    "scoreboard",
-    "summary",
-]
+__all__ = ["Claim", "Erratum", "Verdict", "corrected", "judge_rows", "scoreboard", "summary"]

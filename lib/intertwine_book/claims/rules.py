@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool, is_bool_dtype, is_numeric_dtype
 
-from intertwine_book.claims.ledger import Claim
+from intertwine_book.claims.claim import Claim
 from intertwine_book.claims.statistics import half_width, normal_quantile, p_value, trials_needed
 
-ONE_TRIAL = "all"  # in place of a column: all rows come from one network or pair, and are one trial
 _DRAWS = ("trial", "seed", "path", "pair")  # numbers of a draw, which tell a reader nothing
 Estimates = float | Sequence[float] | np.ndarray
 _ELSEWHERE = dict.fromkeys(("reproduced", "no counterexample"), "consistent")
@@ -22,25 +21,24 @@ _FEW = f"fewer than {LEAST_TRIALS} trials decide nothing"
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdict of the tables on a claim.
+    """The verdict of some rows on a claim.
 
-    The word is one of `page.FAMILIES`; `measured` are the numbers it rests on, or why there are none.
+    The word is one of `board.WORDS`; `measured` are the numbers it rests on, or why there are none.
     """
 
     word: str
     measured: str
-    profile: str | None = None  #: of the run that was judged
     trials: int = 0  #: independent ones
     p: float | None = None  #: of the paired t-test of an ordering, two-sided, before any correction
     interval: tuple[float, float, float] | None = None  #: mean over trials and its 95 % t-interval
-    scale: str | None = None  #: where the run is not the paper's, the parameters that differ
-    decisive: bool = False  #: whether one of these makes it another setting
-    #: what a sentence may tell: see `ledger.Erratum.found`; empty where no case decides
+    scale: str | None = None  #: where the rows are not of the paper's experiment, in words
+    decisive: bool = False  #: whether they are at another scale: more differs than the number of trials
+    #: what a sentence may tell: see `claim.Erratum.found`; empty where no case decides
     numbers: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def said(self) -> str:
-        """The word in its setting: where that is not the paper's, agreement and disagreement are weaker."""
+        """The word at its scale: where that is not the paper's, agreement and disagreement are weaker."""
         return _ELSEWHERE.get(self.word, self.word) if self.decisive else self.word
 
 
@@ -50,7 +48,7 @@ def judge_rows(claim: Claim, rows: pd.DataFrame) -> Verdict:
     Example:
         >>> claim = Claim(id="swap", paper="a2022", place="Fig. 1", statement="...", kind="number",
         ...               printed=55.0, tolerance=5.0, tolerance_from="reading error", matters=1,
-        ...               chapter="01_x", table="swap", columns=["penalty"], minimum="smoke")
+        ...               chapter="records/01_x", table="swap", columns=["penalty"])
         >>> judge_rows(claim, pd.DataFrame({"penalty": [54.0, 55.5, 55.0, 56.0]})).word
         'reproduced'
     """
@@ -143,11 +141,8 @@ def check_scale(claim: Claim, rows: pd.DataFrame) -> None:
 
 
 def side(rows: pd.DataFrame, name: str) -> pd.Series:
-    """A column, a formula of columns, or a number in its place."""
-    if name in rows:
-        return rows[name]
-    value = rows.eval(name)
-    return value if isinstance(value, pd.Series) else pd.Series(float(value), rows.index)
+    """A column, or a number in its place."""
+    return rows[name] if name in rows else pd.Series(float(name), rows.index)
 
 
 def _exact(claim: Claim, rows: pd.DataFrame) -> Verdict:
@@ -207,9 +202,7 @@ def _by_trial(claim: Claim, rows: pd.DataFrame, values: pd.Series) -> pd.Series:
 
 def _trials(claim: Claim, rows: pd.DataFrame) -> pd.Series:
     """The trial of each row."""
-    if claim.trial is None:
-        return pd.Series(range(len(rows)), rows.index)
-    return pd.Series(0, rows.index) if claim.trial == ONE_TRIAL else rows[claim.trial]
+    return pd.Series(range(len(rows)), rows.index) if claim.trial is None else rows[claim.trial]
 
 
 def _too_few(values: pd.Series, name: str) -> Verdict | None:

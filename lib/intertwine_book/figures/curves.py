@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from intertwine_book.figures.labels import name_curves
 from intertwine_book.figures.style import COLOURS, Level, check_columns, dotted, facets, in_mathematics
-from intertwine_book.results import interval
+from intertwine_book.intervals import interval
 
 
 def mean_curves(

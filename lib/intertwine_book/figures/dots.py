@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from intertwine_book.figures.labels import name_curves
 from intertwine_book.figures.style import COLOURS, Level, dotted, facets
-from intertwine_book.results import interval
+from intertwine_book.intervals import interval
 
 
 def dots(

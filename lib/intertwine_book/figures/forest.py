@@ -6,7 +6,7 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from intertwine_book.figures.style import COLOURS, check_columns, facets
-from intertwine_book.results import interval
+from intertwine_book.intervals import interval
 
 
 def forest(

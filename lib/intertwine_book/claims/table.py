@@ -7,12 +7,12 @@ from html import escape
 import pandas as pd
 from IPython.display import HTML
 
-from intertwine_book.claims.ledger import Claim
+from intertwine_book.claims.claim import Claim
 from intertwine_book.claims.rules import Verdict
 from intertwine_book.figures.readable import readable
 
 
-def board_of(judged: Sequence[tuple[Claim, Verdict]]) -> HTML:
+def table_of(judged: Sequence[tuple[Claim, Verdict]]) -> HTML:
     """Claims as a table; below it stands each scale of theirs once, with a letter."""
     scales = [*dict.fromkeys(found.scale for _, found in judged if found.scale)]
     letters = {scale: chr(ord("a") + k % 26) * (1 + k // 26) for k, scale in enumerate(scales)}
