@@ -17,7 +17,7 @@ from intertwine.groups import GReLU
 from intertwine.shallow import ShallowReLU, random_network, same_function
 from intertwine.shallow.random_networks import random_integers, random_scales
 from intertwine_book import models
-from intertwine_book.experiments.known_pairs import PAIR_KINDS, known_pair
+from intertwine_book.known_pairs import PAIR_KINDS, known_pair
 
 SEEDS = st.integers(0, 2**32 - 1)
 FOLDED = ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])  # σ(x) + σ(y) + σ(1−x−y)

@@ -12,7 +12,7 @@ from intertwine.groups import GReLU
 from intertwine.shallow import ShallowReLU, act, minimal_form, reduce_difference, same_function
 from intertwine.shallow.canonical_form import lexicographic
 from intertwine.shallow.random_networks import random_integers, random_network
-from intertwine_book.experiments.known_pairs import PAIR_KINDS, known_pair
+from intertwine_book.known_pairs import PAIR_KINDS, known_pair
 
 SEEDS = st.integers(0, 2**32 - 1)
 CASES = [(kind, near_miss) for kind in PAIR_KINDS for near_miss in (False, True)]

@@ -1,1 +1,0 @@
-"""The chapters' experiments: functions that return tables."""
