@@ -18,14 +18,14 @@ from papermill.execute import execute_notebook
 from traitlets.config import Config
 
 from intertwine import files
-from intertwine_book.build import captions, freshness, layout, parameters
+from intertwine_book import origin
+from intertwine_book.build import captions, parameters
 from intertwine_book.build.failure import failure
 from intertwine_book.build.layout import Book, BookError
-from intertwine_book.results import origin
 
 PATIENCE = 600  # seconds that a kernel on a busy machine may take to begin, or to hand over a cell's output
 THIS_RUN = "{{ this_run }}"  # replaced in a chapter's first box by device and duration
-_PROBE = "from intertwine_book.results import environment; environment(globals().get('device', 'cpu'))"
+_PROBE = "from intertwine_book.origin import environment; environment(globals().get('device', 'cpu'))"
 
 _KERNEL = [
     # no notes of the kernel's on the user's terminal: jupyter_client interrupts a kernel before it ends it,
@@ -67,7 +67,7 @@ def sockets(folder: str) -> Config:
 def prepare(source: Path, values: Mapping[str, Any]) -> tuple[nbformat.NotebookNode, dict[str, Any]]:
     """A chapter as a notebook that has not run, and the values of all its parameters, which are checked."""
     node = jupytext.read(source)
-    captions.add(node, layout.captions(source))
+    captions.add(node)
     cell = parameters.parameters_cell(node)
     declared = parameters.declared(cell.source)
     parameters.check(declared, values)
@@ -131,7 +131,6 @@ def execute(
     node, settings = prepare(book.notebooks[chapter], values)
     node.cells.append(nbformat.v4.new_code_cell(_PROBE))
     os.environ["INTERTWINE_RESULTS"] = str(tables)
-    os.environ["INTERTWINE_CODE"] = freshness.code(book.notebooks[chapter])
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"  # the kernel of this environment, not one of the user's
     started = time.perf_counter()
     at, reached = 0, node
