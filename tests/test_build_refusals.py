@@ -140,7 +140,6 @@ def test_outside_a_checkout_and_in_a_profile_of_no_chapter_a_sentence_says_so(
         ('dataset: str = "cifar10"', ["nowhere", "INTERTWINE_DATA"]),
         ('dataset: str = "cifar11"', ["cifar11", "cifar10"]),
         ('device: str = "warp"', ["'warp'", "cpu"]),
-        ("memory_gb: int = 1_000_000", ["memory_gb", "1000000 GB", "cpu has"]),
     ],
 )
 def test_a_missing_world_stops_before_any_work(tiny_book, monkeypatch, parameter, words):

@@ -27,9 +27,8 @@ _NOTE = """\
 *Numbers in its sentences and captions are those of the book's run; when you run it, yours stand in the
 outputs. Tables go into `results`; trained networks and data sets into the folders that the variables
 INTERTWINE_ZOO and INTERTWINE_DATA name, or else into `intertwine` in your cache folder.*"""
-_BEGINS = re.compile(r"(:{3,}|`{3,})(?:\{([\w:-]+)\})?(.*)")
-_OPTION = re.compile(r":([\w-]+):\s*(.*)")
-_TARGET = re.compile(r"\([\w-]+\)=")
+_BOX = re.compile(r"^(:{3,}|`{3,})\{([\w:-]+)\} *(.*)\n((?::[\w-]+:.*\n)*)((?:.*\n)*?)\1$", re.MULTILINE)
+_TARGET = re.compile(r"^\([\w-]+\)=\n", re.MULTILINE)
 _ROLE = re.compile(r"{([\w:]+)}`(?:([^`<]+?)\s+<)?([^`>]+)>?`")
 _EQUATION = re.compile(r"\$\$(.+?)\$\$(?: \(([\w-]+)\))?", re.DOTALL)
 _FOLDED = {"hide-cell", "hide-input", "remove-cell", "remove-input"}
@@ -108,72 +107,49 @@ def plain(text: str, word: Word) -> str:
     """MyST as Markdown that any notebook shows: boxes are quotes with a bold head, roles their words.
 
     Example:
-        >>> box = ":::{prf:theorem} Reduction\\n:label: thm-x\\nBy {eq}`eq-y`.\\n:::"
+        >>> box = ":::{prf:theorem} Reduction\n:label: thm-x\nBy {eq}`eq-y`.\n:::"
         >>> print(plain(box, lambda role, words, target: {"eq-y": "(3.1)"}.get(target, "Theorem 3.2")))
         > **Theorem 3.2** (Reduction)
         >
         > By (3.1).
     """
-    written: list[str] = []
-    opened: list[tuple[str, bool]] = []  # what ends a box or a program, and whether it is a box
-    lines = text.split("\n")
-    while lines:
-        line = lines.pop(0)
-        inside = "> " * sum(box for _, box in opened)
-        if opened and line.strip() == opened[-1][0]:
-            _, box = opened.pop()
-            written += [""] if box else [inside + line]
-        elif (begins := _BEGINS.fullmatch(line)) and not (opened and not opened[-1][1]):
-            fence, kind, title = begins[1], begins[2], begins[3].strip()
-            if kind is None:
-                written.append(inside + line)
-                opened.append((fence, False))
-                continue
-            options = {}
-            while lines and (option := _OPTION.fullmatch(lines[0])):
-                options[option[1]] = option[2]
-                del lines[0]
-            if kind in ("list-table", "math", "glue"):
-                body, lines = lines[: lines.index(fence)], lines[lines.index(fence) + 1 :]
-                if kind == "list-table":
-                    written += [f"{inside}{row}" for row in _table(title, body)]
-                if kind == "math":
-                    written.append(f"$${chr(10).join(body)}$$ ({options.get('label', '')})")
-            else:
-                opened.append((fence, True))
-                quote = "> " * sum(box for _, box in opened)
-                if head := _head(kind, title, options.get("label", ""), word):
-                    written += [quote + head, quote.rstrip()]
-        elif not _TARGET.fullmatch(line):
-            written.append((inside + line).rstrip())
-    text = _ROLE.sub(lambda role: word(role[1], role[2] or "", role[3]), "\n".join(written))
-    return _EQUATION.sub(lambda found: _equation(found[1], found[2], word), text).rstrip()
+    text = _blocks(_TARGET.sub("", text), word)
+    text = _ROLE.sub(lambda role: word(role[1], role[2] or "", role[3]), text)
+    return _EQUATION.sub(lambda found: _equation(found[1], found[2], word), text)
 
 
-def _head(kind: str, title: str, label: str, word: Word) -> str:
-    """What stands above a box."""
-    if kind == "admonition":
-        return f"**{title}**"
-    if kind in ("solution", "solution-start"):
-        return f"**Solution to {word('ref', '', title)}**"
-    if kind.endswith("-end"):
+def _blocks(text: str, word: Word) -> str:
+    return _BOX.sub(lambda box: _box(*box.groups(), word), text)
+
+
+def _box(fence: str, kind: str, title: str, options: str, body: str, word: Word) -> str:
+    label = (re.search(r"^:label: (.+)", options, re.MULTILINE) or ["", ""])[1]
+    if kind in ("glue", "solution-end"):
         return ""
-    name = word("ref", "", label) if label else kind.rpartition(":")[2].title()
-    return f"**{name}** ({title})" if title else f"**{name}**"
+    if kind == "math":
+        return f"$${body}$$ ({label})"
+    if kind == "list-table":
+        return _table(title, body)
+    if kind.startswith("solution"):
+        head = f"**Solution to {word('ref', '', title)}**"
+    elif kind == "admonition":
+        head = f"**{title}**"
+    else:
+        name = word("ref", "", label) if label else kind.rpartition(":")[2].title()
+        head = f"**{name}** ({title})" if title else f"**{name}**"
+    lines = f"{head}\n\n{_blocks(body, word)}".strip().split("\n")
+    return "\n".join(f"> {line}".rstrip() for line in lines) + "\n"
 
 
-def _table(title: str, body: list[str]) -> list[str]:
+def _table(title: str, body: str) -> str:
     """A list of lists as a table of Markdown, the first row as its head."""
-    rows: list[list[str]] = []
-    for line in body:
-        if found := re.match(r"(\* | {2})- ?(.*)", line):
-            rows += [[]] if found[1] == "* " else []
-            rows[-1].append(found[2])
-        elif rows:
-            rows[-1][-1] += " " + line.strip()
-    rows = [[cell.strip().replace("|", r"\|") for cell in row] for row in rows]
-    rows.insert(1, ["---"] * len(rows[0]))
-    return [f"**{title}**", ""] * bool(title) + [f"| {' | '.join(row)} |" for row in rows]
+    rows = [
+        re.split(r"\n? {2}- ?", row.replace("|", r"\|"))
+        for row in re.split(r"^\* - ?", body, flags=re.MULTILINE)
+    ]
+    lines = [f"| {' | '.join(' '.join(cell.split()) for cell in row)} |" for row in rows[1:]]
+    lines.insert(1, "| --- " * len(rows[1]) + "|")
+    return "\n".join([f"**{title}**", ""] * bool(title) + lines)
 
 
 def _equation(tex: str, label: str | None, word: Word) -> str:

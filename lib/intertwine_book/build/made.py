@@ -5,9 +5,10 @@ from collections import defaultdict
 from string import Template
 from typing import Any, NamedTuple
 
-from intertwine_book.build.layout import RECORDED, Book
+from intertwine_book.build.layout import Book
 from intertwine_book.build.status import states
 from intertwine_book.markdown_table import markdown_table
+from intertwine_book.results import RECORDED
 
 _TEXT = "# How this book was made\n\n$chapters\n\n$every\n"
 _NARROW = "_width_16"  # ends the name of a table whose twin has the papers' width
