@@ -17,7 +17,7 @@ from intertwine_book.figures.style import COLOURS, PAPER
 from intertwine_book.told import read_told
 
 ROOT = Path(__file__).parent.parent
-OURS = ", ".join(f'"intertwine_book.build.{name}"' for name in ("bibliography", "numbering", "interactive"))
+OURS = ", ".join(f'"intertwine_book.build.{name}"' for name in ("numbering", "interactive"))
 CONF = f"""
 extensions = ["myst_nb", "sphinx_proof", "sphinx_exercise", "sphinxcontrib.bibtex", {OURS},
               "intertwine_book.build.facts", "intertwine_book.build.download"]
@@ -25,7 +25,6 @@ myst_enable_extensions = ["colon_fence", "dollarmath"]
 nb_execution_mode = "off"
 bibtex_bibfiles = ["references.bib"]
 bibtex_reference_style = "author_year"
-bibtex_default_style = "authors_and_year"
 numfig = math_numfig = True
 numfig_format = {{"figure": "Figure %s"}}
 html_title = "Symmetries"

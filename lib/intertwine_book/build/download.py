@@ -65,7 +65,7 @@ def words_of(env: Any, page: str, online: str | None) -> Word:
         for label, number in numbered.items()
     }
     cited = getattr(env.domains.get("cite"), "citations", ())
-    authors = {each.key: each.formatted_entry.label for each in cited}
+    authors = {each.key: _authors(each.entry) for each in cited}
 
     def word(role: str, words: str, target: str) -> str:
         if role.startswith("cite"):
@@ -88,6 +88,12 @@ def words_of(env: Any, page: str, online: str | None) -> Word:
     return word
 
 
+def _authors(entry: Any) -> str:
+    names = ["".join(map(str, person.rich_last_names)) for person in entry.persons["author"]]
+    said = f"{names[0]} et al." if len(names) > 2 else " and ".join(names)
+    return f"{said}, {entry.fields['year']}"
+
+
 def readable(node: nbformat.NotebookNode, word: Word) -> nbformat.NotebookNode:
     """An executed notebook in plain Markdown, without what only the book needs."""
     cells = []
@@ -98,7 +104,7 @@ def readable(node: nbformat.NotebookNode, word: Word) -> nbformat.NotebookNode:
             if figure := shown.get("figure"):
                 caption = f"**{word('numref', '', figure['name'])}.** {plain(figure['caption'], word)}"
                 cells.append(new_markdown_cell(caption, id=f"{cell.id}-caption"))
-        elif words := plain(cell.source, word).strip():
+        elif words := plain(cell.source, word):
             cells.append(new_markdown_cell(words, id=cell.id))
     return nbformat.v4.new_notebook(cells=cells, metadata=node.metadata)
 
@@ -107,7 +113,7 @@ def plain(text: str, word: Word) -> str:
     """MyST as Markdown that any notebook shows: boxes are quotes with a bold head, roles their words.
 
     Example:
-        >>> box = ":::{prf:theorem} Reduction\n:label: thm-x\nBy {eq}`eq-y`.\n:::"
+        >>> box = ":::{prf:theorem} Reduction\\n:label: thm-x\\nBy {eq}`eq-y`.\\n:::"
         >>> print(plain(box, lambda role, words, target: {"eq-y": "(3.1)"}.get(target, "Theorem 3.2")))
         > **Theorem 3.2** (Reduction)
         >
@@ -115,7 +121,7 @@ def plain(text: str, word: Word) -> str:
     """
     text = _blocks(_TARGET.sub("", text), word)
     text = _ROLE.sub(lambda role: word(role[1], role[2] or "", role[3]), text)
-    return _EQUATION.sub(lambda found: _equation(found[1], found[2], word), text)
+    return _EQUATION.sub(lambda found: _equation(found[1], found[2], word), text).strip()
 
 
 def _blocks(text: str, word: Word) -> str:
