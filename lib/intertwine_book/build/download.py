@@ -125,10 +125,10 @@ def plain(text: str, word: Word) -> str:
 
 
 def _blocks(text: str, word: Word) -> str:
-    return _BOX.sub(lambda box: _box(*box.groups(), word), text)
+    return _BOX.sub(lambda box: _box(word, *box.groups()), text)
 
 
-def _box(fence: str, kind: str, title: str, options: str, body: str, word: Word) -> str:
+def _box(word: Word, fence: str, kind: str, title: str, options: str, body: str) -> str:
     label = (re.search(r"^:label: (.+)", options, re.MULTILINE) or ["", ""])[1]
     if kind in ("glue", "solution-end"):
         return ""
