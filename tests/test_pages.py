@@ -113,6 +113,7 @@ def test_an_offered_notebook_reads_without_the_book_and_has_the_numbers_of_its_p
             "eqno": r"\\tag{(\w+\.\d+)}",
         }.items():
             shown = [" ".join(tag.text.strip("()#. \n").split()) for tag in page.find_all(class_=kind)]
+            shown = [each for each in shown if not each.startswith("Table")]  # to which nothing refers
             assert re.findall(pattern, words, re.MULTILINE) == shown, name
 
 

@@ -129,13 +129,14 @@ def _blocks(text: str, word: Word) -> str:
 
 
 def _box(word: Word, fence: str, kind: str, title: str, options: str, body: str) -> str:
-    label = (re.search(r"^:label: (.+)", options, re.MULTILINE) or ["", ""])[1]
+    label = (re.search(r"^:(?:label|name): (.+)", options, re.MULTILINE) or ["", ""])[1]
     if kind in ("glue", "solution-end"):
         return ""
     if kind == "math":
         return f"$${body}$$ ({label})"
     if kind == "list-table":
-        return _table(title, body)
+        head = f"**{word('numref', '', label)}.** {title}\n\n" if label else f"**{title}**\n\n" * bool(title)
+        return head + _table(body)
     if kind.startswith("solution"):
         head = f"**Solution to {word('ref', '', title)}**"
     elif kind == "admonition":
@@ -147,7 +148,7 @@ def _box(word: Word, fence: str, kind: str, title: str, options: str, body: str)
     return "\n".join(f"> {line}".rstrip() for line in lines) + "\n"
 
 
-def _table(title: str, body: str) -> str:
+def _table(body: str) -> str:
     """A list of lists as a table of Markdown, the first row as its head."""
     rows = [
         re.split(r"\n? {2}- ?", row.replace("|", r"\|"))
@@ -155,7 +156,7 @@ def _table(title: str, body: str) -> str:
     ]
     lines = [f"| {' | '.join(' '.join(cell.split()) for cell in row)} |" for row in rows[1:]]
     lines.insert(1, "| --- " * len(rows[1]) + "|")
-    return "\n".join([f"**{title}**", ""] * bool(title) + lines)
+    return "\n".join(lines)
 
 
 def _equation(tex: str, label: str | None, word: Word) -> str:
