@@ -84,7 +84,7 @@ turning_basis(maps, experiment.Segmented(shown, masks))
 # :::
 
 # %% [markdown]
-# This page trained the network on {doc}`scenes that we draw <../api/zoo>`, in which every pixel has a known
+# This page trained the network on {doc}`scenes that we draw <../api/shared>`, in which every pixel has a known
 # colour, texture, shape and material.
 # Each of the two units is large where a scene shows one concept, so each axis points along one arm of the cloud.
 # At 45° the first unit reads the sum of both values, and the second their difference, which still tells one

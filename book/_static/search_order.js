@@ -26,7 +26,7 @@ var Scorer = (() => {
     return { query, fit, of: new Map(docnames.map((page, file) => [page, Math.max(40 * fit(titles[file]), 32 * best[file])])) };
   };
   let known = {};
-  const late = /^(bibliography|errata|api\/(own|zoo|experiments|results|figures|book)$)/;
+  const late = /^(bibliography|errata|api\/shared$)/;
   return {
     score: ([page, title, anchor, description, score]) => {
       const query = new URLSearchParams(location.search).get("q") ?? "";

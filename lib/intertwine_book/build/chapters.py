@@ -18,7 +18,6 @@ from intertwine import files
 from intertwine_book.build import execute, freshness, writing
 from intertwine_book.build.failure import SHORT
 from intertwine_book.build.layout import Book, BookError
-from intertwine_book.results import RECORDED
 
 _progress: Any = None  # in a process of the pool: its channel for progress
 
@@ -69,7 +68,7 @@ def run(
     """Execute the chapters that are not fresh, several at once.
 
     Jobs, as many as cores when not given, are processes unless there is another pool. `report` is called with
-    (chapter, state, cell, number of cells), where the state is running, fresh, done, or failed and the first
+    (chapter, state, cell, number of cells), where the state is a cell, fresh, done, or failed and the first
     line of the reason. At the end there is a BookError with one paragraph for each chapter that failed.
     """
     jobs = min(jobs or cores(), len(tasks)) or 1
@@ -130,7 +129,9 @@ def in_a_process(task: Task, threads: int) -> str:
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("w") as errors:
             os.dup2(errors.fileno(), 2)
-        return bring_up_to_date(task, lambda *cell: _progress.put((task.chapter, "running", *cell)))
+        return bring_up_to_date(
+            task, lambda cell, of: _progress.put((task.chapter, f"cell {cell} of {of}", cell, of))
+        )
     except BookError:
         raise
     except Exception as error:
@@ -162,8 +163,7 @@ def bring_up_to_date(task: Task, report: Callable[[int, int], None] = lambda cel
             return "fresh"
         report(0, 1)
         tables = book.tables(profile) / chapter
-        if profile not in RECORDED:  # a recorded run always continues where it stopped
-            begin(tables, task)
+        begin(tables, task)
         output, failed = book.executed(profile, chapter), book.failed(profile, chapter)
         record = {"stamp": task.stamp, "profile": profile}
         places = {"tables": tables, "failed": failed}

@@ -1,7 +1,6 @@
 """The command line: `intertwine build`, `run`, `networks`, `status`, `pdf` and `publish`."""
 
 import os
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from signal import SIGINT
@@ -11,8 +10,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from intertwine_book.build.layout import DEFAULT_PROFILE, Book, BookError, find_book
-from intertwine_book.build.progress import bars, shown
+from intertwine_book.build.layout import DEFAULT_PROFILE, RECORDED, Book, BookError, find_book
+from intertwine_book.build.progress import shown
 from intertwine_book.build.writing import KEPT, check_writable, place, trouble
 
 # pandas, papermill and torch are slow to import: a command does so once what it was given makes sense
@@ -62,10 +61,6 @@ def _book(profile: str = DEFAULT_PROFILE, chapters: Iterable[str] = ()) -> Book:
     for name in chapters:
         book.notebook(name)
     os.environ.setdefault("INTERTWINE_DATA", str(book.root / "data"))
-    from intertwine_book.build import freshness
-
-    if other := freshness.runs_other_code(book):
-        console.print(f"Warning: {other}", style="yellow")
     return book
 
 
@@ -74,50 +69,35 @@ def _book(profile: str = DEFAULT_PROFILE, chapters: Iterable[str] = ()) -> Book:
 @click.option("--only", multiple=True, metavar="CHAPTER", help="only this, by name or number (repeatable)")
 @click.option("--jobs", type=click.IntRange(min=1), help="chapters at once [default: one per CPU core]")
 @click.option("--force", is_flag=True, help="run chapters again even if they are fresh")
-@click.option("--anew", multiple=True, metavar="TABLE", help="compute this recorded table again (repeatable)")
-def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool, anew: tuple[str, ...]) -> None:
+def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool) -> None:
     """Execute the chapters that changed, render the pages, and print the path of the first one."""
     book = _book(profile, only)
-    for name in anew:
-        if not [*book.root.glob(f"data/results/{profile}/*/{name}.csv")]:
-            raise BookError(f"Expected a table that is recorded at the profile {profile}, got {name!r}.")
-    if anew:
-        force, os.environ["INTERTWINE_ANEW"] = True, " ".join(anew)
-    from intertwine_book.build import freshness
-
-    read = freshness.sources(book)
-    page = book.html / "index.html"
-    if not force and not only and freshness.nothing_changed(book, profile, read):
-        for chapter in book.notebooks:
-            console.print(f"{chapter}: fresh")
-        console.print(f"\nThe book is ready. Open  [bold]{page}[/bold]")
-        return
-    made = [book.root / "book/chapters", book.root / "book/generated", book.tables(profile)]
-    check_writable(book.build / "logs", book.build / "locks", *made)
+    folders = [book.root / "book/chapters", book.root / "book/generated", book.root / "data/results"]
+    check_writable(book.build / "logs", book.build / "locks", *folders)
     from intertwine_book.build import chapters
-
-    planned = chapters.plan(book, profile, only, force=force)
     from intertwine_book.build.render import render
 
+    planned = chapters.plan(book, profile, only, force=force)
     stale = {chapter: task.stale for chapter, task in planned.items() if task.stale}
     for chapter, why in stale.items():
         if why.startswith("changed"):  # at a first build there is nothing to wonder about
             console.print(f"{chapter} runs again, {why}", markup=False)
     _say_times(book, profile, list(stale))
-    with shown(console, book, planned) as (report, report_pages):
+    with shown(console, [*planned, "pages"]) as report:
         chapters.run(planned, jobs=jobs, report=report)
-        report_pages("starting", 0)
-        render(book, profile, report_pages, None if only else read)
+        report("pages", "starting", 1, 100)
+        page = render(book, profile, lambda phase, done: report("pages", f"{phase} {done} %", done + 1, 100))
+        report("pages", "done", 1, 1)
     console.print(f"\nThe book is ready. Open  [bold]{page}[/bold]")
 
 
-def _say_times(book: Book, profile: str, chapters: list[str]) -> None:
-    """Where a run is recorded, it takes hours."""
+def _say_times(book: Book, profile: str, names: list[str]) -> None:
+    """Where rows are computed that come with the book, it takes hours."""
     from intertwine_book.build.status import times
-    from intertwine_book.results import RECORDED
 
-    if profile in RECORDED and chapters:
-        console.print(times(book, profile, chapters))
+    if profile in RECORDED and (told := times(book, names)):
+        console.print("How long the rows took that are on record, beside the training of networks:")
+        console.print("\n".join([*told, "Rows on record are found, not computed."]))
 
 
 class _WithPairs(click.Command):
@@ -144,34 +124,33 @@ def run(
     book = _book(profile, [chapter])
     name = book.notebook(chapter)
     from intertwine import files
-    from intertwine_book.build import execute, parameters, readable
+    from intertwine_book.build import download, execute, parameters
 
     own = {key: parameters.parse(value) for key, value in given}
     node, settings = execute.prepare(book.notebooks[name], book.overrides(profile)[name] | own)
     if listed:
         return console.print(parameters.parameters_cell(node).source, markup=False)
-    if output is None:  # one for each choice of parameters; a step that several of them need is done once
+    if output is None:  # one for each choice of parameters
         output = book.build / f"runs/{name}-{files.digest(settings)[:8]}.ipynb"
-        os.environ["INTERTWINE_STEPS"] = str(book.build / f"runs/.steps/{name}-{settings.get('device')}")
     output = output.resolve()
     tables = place(output, name)
     execute.check_world(settings)
     _say_times(book, profile, [name])
     words = [f"{key} {value}" for key, value in own.items()]
     record = {"chapter": name, "profile": " with ".join([profile, ", ".join(words)] if words else [profile])}
-    with files.lock(book.build / f"locks/run-{files.digest(str(output))}"), bars(console) as progress:
-        task = progress.add_task(name, total=1, state="starting")
-        started = time.time()
-
-        def report(cell: int, of: int) -> None:
-            progress.update(task, total=of, completed=cell - 1, state=f"cell {cell} of {of}")
-
-        places = {"tables": tables, "failed": output.with_stem(output.stem + ".failed")}
-        execute.execute(book, name, settings, output, **places, record=record, report=report)
-        readable.show_untrusted(output)
-        progress.update(task, total=1, completed=1, state="done")
-    if found := [path.stem for path in sorted(tables.glob("*.csv")) if path.stat().st_mtime < started]:
-        console.print(f"Found, not computed: {', '.join(found)}")
+    with files.lock(book.build / f"locks/run-{files.digest(str(output))}"), shown(console, [name]) as report:
+        execute.execute(
+            book,
+            name,
+            settings,
+            output,
+            tables=tables,
+            failed=output.with_stem(output.stem + ".failed"),
+            record=record,
+            report=lambda cell, of: report(name, f"cell {cell} of {of}", cell, of),
+        )
+        download.show_untrusted(output)
+        report(name, "done", 1, 1)
     console.print(f"Executed notebook: [bold]{output}[/bold]\nIts tables: [bold]{tables}[/bold]")
 
 
@@ -222,18 +201,16 @@ def networks(train: bool) -> None:
 @cli.command()
 @_profile
 def status(profile: str) -> None:
-    """Per chapter: fresh or stale, last run, time, device, recorded tables; and whether bfloat16 works."""
+    """Per chapter: fresh or stale, last run, time, memory and device; and whether bfloat16 works."""
     book = _book(profile)
     from intertwine.devices import bfloat16_fault
-    from intertwine_book.build.status import elsewhere, states
+    from intertwine_book.build.status import states
 
     table = Table(title=f"profile {profile}", box=box.SIMPLE, padding=(0, 1, 0, 0))
-    for heading in ("chapter", "state", "last run", "time", "memory", "device", "recorded"):
-        table.add_column(heading, no_wrap=heading in ("chapter", "state", "recorded"))
-    for chapter, state, last, took, memory, device, _, recorded in states(book, profile):
-        table.add_row(chapter, state, last, took, memory, device, recorded)
+    for heading in ("chapter", "state", "last run", "time", "memory", "device"):
+        table.add_column(heading, no_wrap=heading in ("chapter", "state"))
+    for *words, _ in states(book, profile):
+        table.add_row(*words)
     console.print(table)
-    if others := elsewhere(book, profile):
-        console.print(f"Chapters also ran at {', '.join(others)}: name it with --profile.")
     if fault := bfloat16_fault():
         console.print(f"Warning: {fault}", style="yellow")

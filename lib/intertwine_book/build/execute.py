@@ -18,14 +18,14 @@ from papermill.execute import execute_notebook
 from traitlets.config import Config
 
 from intertwine import files
-from intertwine_book.build import captions, freshness, layout, parameters
+from intertwine_book import origin
+from intertwine_book.build import captions, parameters
 from intertwine_book.build.failure import failure
 from intertwine_book.build.layout import Book, BookError
-from intertwine_book.results import origin
 
 PATIENCE = 600  # seconds that a kernel on a busy machine may take to begin, or to hand over a cell's output
 THIS_RUN = "{{ this_run }}"  # replaced in a chapter's first box by device and duration
-_PROBE = "from intertwine_book.results import environment; environment(globals().get('device', 'cpu'))"
+_PROBE = "from intertwine_book.origin import environment; environment(globals().get('device', 'cpu'))"
 
 _KERNEL = [
     # no notes of the kernel's on the user's terminal: jupyter_client interrupts a kernel before it ends it,
@@ -67,7 +67,7 @@ def sockets(folder: str) -> Config:
 def prepare(source: Path, values: Mapping[str, Any]) -> tuple[nbformat.NotebookNode, dict[str, Any]]:
     """A chapter as a notebook that has not run, and the values of all its parameters, which are checked."""
     node = jupytext.read(source)
-    captions.add(node, layout.captions(source))
+    captions.add(node)
     cell = parameters.parameters_cell(node)
     declared = parameters.declared(cell.source)
     parameters.check(declared, values)
@@ -87,26 +87,13 @@ def check_world(chosen: Mapping[str, Any]) -> None:
             data.load(chosen["dataset"], "test")  # a download shows its progress here, not inside a notebook
     except (OSError, ValueError, ImportError) as error:
         raise BookError(str(error)) from error
-    if chosen.get("memory_gb") or str(chosen.get("device", "cpu")) not in ("cpu", "auto"):
+    if str(chosen.get("device", "cpu")) not in ("cpu", "auto"):
         from intertwine import devices
 
         try:
-            there = _memory_gb(devices.pick(chosen.get("device", "cpu")))
+            devices.pick(chosen["device"])
         except ValueError as error:
             raise BookError(str(error)) from error
-        if (asked := chosen.get("memory_gb", 0)) > there:
-            raise BookError(
-                f"Expected a device with the {asked} GB of memory that the parameter memory_gb asks for, "
-                f"{chosen.get('device', 'cpu')} has {there:.0f}: ask for fewer."
-            )
-
-
-def _memory_gb(device: Any) -> float:
-    if device.type == "cuda":
-        import torch
-
-        return torch.cuda.get_device_properties(device).total_memory / 1e9
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9
 
 
 def execute(
@@ -131,7 +118,6 @@ def execute(
     node, settings = prepare(book.notebooks[chapter], values)
     node.cells.append(nbformat.v4.new_code_cell(_PROBE))
     os.environ["INTERTWINE_RESULTS"] = str(tables)
-    os.environ["INTERTWINE_CODE"] = freshness.code(book.notebooks[chapter])
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"  # the kernel of this environment, not one of the user's
     started = time.perf_counter()
     at, reached = 0, node

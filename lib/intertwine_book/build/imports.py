@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from intertwine_book.results import LIBRARY, PACKAGES
+from intertwine_book.origin import LIBRARY, PACKAGES
 
 
 def imported(source: Path, library: Path = LIBRARY) -> dict[str, Path]:
@@ -16,7 +16,7 @@ def imported(source: Path, library: Path = LIBRARY) -> dict[str, Path]:
     Example:
         >>> sorted(imported(LIBRARY / "intertwine/devices.py"))
         []
-        >>> "intertwine.files" in imported(LIBRARY / "intertwine_book/results/steps.py")
+        >>> "intertwine.files" in imported(LIBRARY / "intertwine_book/record.py")
         True
 
     The library is the folder that holds both packages; modules are name → file, by name.

@@ -46,35 +46,19 @@ def paired(body: str, sizes: Mapping[str, str] | None = None) -> str:
 
 
 def foldable(body: str) -> str:
-    """A page's html in which a proof that folds has a title and a name of its own; else others fold for it.
-
-    Example:
-        >>> page = '<div class="proof dropdown admonition" id="proof"><p>Proof. So.</p></div>'
-        >>> 'id="folded-1"><p class="admonition-title">Proof</p><p>So.</p>' in foldable(page)
-        True
-    """
+    """A page's html in which a proof that folds has a title and a name of its own, or others fold."""
     names = count(1)
     title = '<p class="admonition-title">Proof</p><p>'
     return _FOLDED.sub(lambda found: f'{found[1]} id="folded-{next(names)}">{found[2]}{title}', body)
 
 
 def dark(svg: str) -> str:
-    """A drawing with light ink, and lighter blue and grey; every other colour stays as it is.
-
-    Example:
-        >>> dark('<path style="fill: #222222"/>')
-        '<path style="fill: #dddddd"/>'
-    """
+    """A drawing with light ink, and lighter blue and grey; every other colour stays as it is."""
     return re.sub("|".join(DARK), lambda found: DARK[found[0]], svg)
 
 
 def in_page_font(svg: str) -> str:
-    """A drawing whose words have the font of the page around it, instead of the wider one that laid it out.
-
-    Example:
-        >>> in_page_font("font: 10px 'DejaVu Sans', 'Verdana', sans-serif; fill: red")[-30:]
-        ', Arial, sans-serif; fill: red'
-    """
+    """A drawing whose words have the font of the page, instead of the wider one that laid it out."""
     return re.sub(r"'DejaVu Sans'[^;\"]*", PAGE_FONT, svg)
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import yaml
 
+PROFILES = ("smoke", "quick", "desk", "paper")  # by nearness to the papers
+RECORDED = ("desk", "paper")  # records compute at these into `data/results`, which is committed
 DEFAULT_PROFILE = "quick"
 
 
@@ -44,7 +46,7 @@ class Book:
 
     @cached_property
     def profiles(self) -> list[str]:
-        return [path.stem for path in sorted((self.root / "chapters/profiles").glob("*.yml"))]
+        return [name for name in PROFILES if (self.root / f"chapters/profiles/{name}.yml").is_file()]
 
     @cached_property
     def repository(self) -> str | None:
@@ -75,11 +77,12 @@ class Book:
             )
 
     def tables(self, profile: str) -> Path:
-        """Where the chapters' tables go, a folder for each chapter: recorded profiles are committed."""
-        from intertwine_book.results import RECORDED  # pandas is slow to import, for who is only refused
+        """The folder in which each run has a folder for its tables, beside the executed notebooks."""
+        return self.build / "executed" / profile
 
-        recorded = self.root / "data/results" / profile
-        return recorded if profile in RECORDED else self.build / "executed" / profile
+    def recorded(self, chapter: str) -> Path:
+        """The folder of what a record keeps: its tables, and what it tells other pages."""
+        return self.root / "data/results" / chapter.rpartition("/")[2]
 
     def notebook(self, name: str) -> str:
         """The full name of a chapter or a record, from its name or number (`1`, `01`, `1b`, `records/3`)."""
@@ -102,16 +105,6 @@ class Book:
 def _short(number: str) -> str:
     folder, _, last = number.rpartition("/")
     return f"{folder}/{last.lstrip('0')}"
-
-
-def captions(source: Path) -> Path:
-    """The captions of a chapter's figures.
-
-    Example:
-        >>> captions(Path("chapters/01_x.py")).as_posix()
-        'chapters/captions/01_x.yml'
-    """
-    return source.parent / "captions" / f"{source.stem}.yml"
 
 
 def find_book() -> Book:

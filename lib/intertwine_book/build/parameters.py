@@ -103,35 +103,32 @@ def check(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> Non
         >>> check(declared("epochs: int = 3"), {"epochs": "many"})
         Traceback (most recent call last):
         ...
-        intertwine_book.build.layout.BookError: Parameter 'epochs' expects int (3 by default), ...
+        intertwine_book.build.layout.BookError: Parameter 'epochs' expects int (3 by default), was given ...
     """
     for name, value in values.items():
         if name not in parameters:
             raise BookError(unknown("parameter", name, parameters))
         parameter = parameters[name]
-        try:
-            TypeAdapter(parameter.hint).validate_python(value, strict=True)
-        except ValidationError:
-            expected = parameter.annotation
-            if typing.get_origin(parameter.hint) is typing.Literal:
-                expected = "one of " + ", ".join(map(repr, typing.get_args(parameter.hint)))
-            raise BookError(
-                f"Parameter '{name}' expects {expected} ({parameter.default!r} by default), "
-                f"was given {value!r} of type {type(value).__name__}."
-            ) from None
+        if expected := _expected(name, parameter, value):
+            default = f"({parameter.default!r} by default)"
+            raise BookError(f"Parameter '{name}' expects {expected} {default}, was given {value!r}.")
         if parameter.words and (others := set(value) - set(parameter.words)):
             raise BookError(unknown(f"value for '{name}'", min(others), parameter.words))
-        if value == [] != parameter.default:
-            raise BookError(
-                f"Parameter '{name}' expects some values ({parameter.default!r} by default), was given []."
-            )
-        low, high = parameter.bounds if name != "seed" else (0, math.inf)
-        if not all(low <= number <= high for number in _integers(value)):
-            expected = f"from {low}" + (f" to {high:.0f}" if high < math.inf else "")
-            raise BookError(
-                f"Parameter '{name}' expects numbers {expected} ({parameter.default!r} by default), "
-                f"was given {value!r}."
-            )
+
+
+def _expected(name: str, parameter: Parameter, value: Any) -> str:
+    """What a parameter takes, in words, where a value is none of it."""
+    try:
+        TypeAdapter(parameter.hint).validate_python(value, strict=True)
+    except ValidationError:
+        if typing.get_origin(parameter.hint) is typing.Literal:
+            return "one of " + ", ".join(map(repr, typing.get_args(parameter.hint)))
+        return parameter.annotation
+    if value == [] != parameter.default:
+        return "some values"
+    low, high = parameter.bounds if name != "seed" else (0, math.inf)
+    inside = all(low <= number <= high for number in _integers(value))
+    return "" if inside else f"numbers from {low}" + (f" to {high:.0f}" if high < math.inf else "")
 
 
 def _integers(value: Any) -> list[int]:

@@ -1,77 +1,37 @@
-"""How far a build is: a bar for each chapter and the pages; lines, where no bar can be drawn."""
+"""How far a build is: a bar for each task; a line a minute, where no bar can be drawn."""
 
-import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from intertwine_book.build.layout import Book
-
 MINUTE = 60.0  # between the lines of a task that runs
-Report = Callable[[str, str, int, int], None]  # of a chapter: state, cell, number of cells
-ReportPages = Callable[[str, int], None]  # phase, percent
+Report = Callable[[str, str, int, int], None]  # of a task: state, step, number of steps
+ENDS = ("fresh", "done", "failed")
 
 
 @contextmanager
-def shown(console: Console, book: Book, planned: Iterable[str]) -> Iterator[tuple[Report, ReportPages]]:
-    """What reports the chapters that are planned, and what reports the pages, which come after them.
-
-    The reason of a failure stands on a line of its own at once, with bars as without.
-    """
-    with bars(console) as progress:
-        waiting: dict[str, Any] = {"start": False, "state": "waiting"}
-        tasks = {chapter: progress.add_task(chapter, total=1, **waiting) for chapter in planned}
-        pages = progress.add_task("pages", total=200, **waiting)
-
-        def tell(line: str, always: bool = False) -> None:
-            if always or not console.is_terminal:
-                console.print(line, markup=False)
-
-        def report(chapter: str, state: str, cell: int, of: int) -> None:
-            task = tasks[chapter]
-            if state == "running":
-                if not progress.tasks[task].started:
-                    progress.start_task(task)
-                    tell(f"{chapter}: begins, its log is {book.build / 'logs' / chapter}.log")
-                doing = f"cell {cell} of {of}" if cell else "starting"
-                progress.update(task, total=of, completed=cell - 1, state=doing)
-            else:
-                word, _, reason = state.partition(":")
-                progress.update(task, total=1, completed=1, state=word)
-                progress.stop_task(task)
-                tell(f"{chapter}: {state}", always=bool(reason))
-
-        def report_pages(phase: str, percent: int) -> None:
-            if not progress.tasks[pages].started:
-                progress.start_task(pages)
-                tell("pages: begins")
-            done = percent + 100 * (phase == "writing output")
-            progress.update(pages, completed=done, state=f"{phase} {percent} %")
-
-        yield report, report_pages
-        progress.update(pages, completed=200, state="done")
-        tell("pages: done")
-
-
-@contextmanager
-def bars(console: Console) -> Iterator[Progress]:
-    """Bars of tasks, which have a field `state`; where none is drawn, as in a file, a line a minute."""
+def shown(console: Console, names: Iterable[str]) -> Iterator[Report]:
+    """What reports the state of tasks; the reason of a failure stands on a line of its own at once."""
     columns = (TextColumn("{task.description:<28}"), BarColumn(), TextColumn("{task.fields[state]:<22}"))
-    ended = threading.Event()
+    told: dict[str, float] = {}
+    hidden = not console.is_terminal
+    with Progress(*columns, TimeElapsedColumn(), console=console, disable=hidden) as progress:
+        tasks = {name: progress.add_task(name, total=1, start=False, state="waiting") for name in names}
 
-    def lines() -> None:
-        while not ended.wait(MINUTE):
-            for task in progress.tasks:
-                if task.started and not task.finished:
-                    console.print(f"{task.description}: {task.fields['state']}", markup=False)
+        def report(name: str, state: str, step: int, of: int) -> None:
+            word, _, reason = state.partition(": ")
+            if name not in told:
+                progress.start_task(tasks[name])
+            progress.update(tasks[name], total=of, completed=of if word in ENDS else step - 1, state=word)
+            if word in ENDS:
+                progress.stop_task(tasks[name])
+            due = name not in told or word in ENDS or time.monotonic() - told[name] >= MINUTE
+            told.setdefault(name, time.monotonic())
+            if reason or (hidden and due):
+                told[name] = time.monotonic()
+                console.print(f"{name}: {state}", markup=False)
 
-    with Progress(*columns, TimeElapsedColumn(), console=console) as progress:
-        if not console.is_terminal:
-            threading.Thread(target=lines, daemon=True).start()
-        try:
-            yield progress
-        finally:
-            ended.set()
+        yield report

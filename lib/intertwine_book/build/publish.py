@@ -28,29 +28,25 @@ def publish(book: Book, profile: str, folder: Path) -> str:
     if not book.repository:
         raise BookError("Expected the address of the repository in _config.yml (repository: url:): set it.")
     check_writable(folder)
-    try:
-        return _fill(book, profile, folder)
-    except BaseException:  # what is half filled would be refused the next time
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-
-
-def _fill(book: Book, profile: str, folder: Path) -> str:
     from intertwine_book.build.pdf import pdf
     from intertwine_book.build.render import render  # slow to import, for who is only refused
 
-    shutil.copytree(render(book, profile).parent, folder, dirs_exist_ok=True)
-    (folder / ".nojekyll").touch()  # or GitHub leaves out folders that begin with _
-    (folder / "notebooks").mkdir()
-    for name in book.notebooks:
-        shutil.copy(folder / f"_sources/chapters/{name}.ipynb", folder / "notebooks")
     try:
-        shutil.copy(pdf(book, profile), folder / "book.pdf")
-    except BookError as error:
-        return f"Without a PDF. {error}"
-    home = folder / "intro.html"
-    home.write_text(home.read_text().replace(_PAPER, _LINK))
-    return ""
+        shutil.copytree(render(book, profile).parent, folder, dirs_exist_ok=True)
+        (folder / ".nojekyll").touch()  # or GitHub leaves out folders that begin with _
+        for name in book.notebooks:
+            (folder / f"notebooks/{name}").parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(folder / f"_sources/chapters/{name}.ipynb", folder / f"notebooks/{name}.ipynb")
+        try:
+            shutil.copy(pdf(book, profile), folder / "book.pdf")
+        except BookError as error:
+            return f"Without a PDF. {error}"
+        home = folder / "intro.html"
+        home.write_text(home.read_text().replace(_PAPER, _LINK))
+        return ""
+    except BaseException:  # what is half filled would be refused the next time
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def address(url: str | None) -> str | None:
@@ -92,7 +88,7 @@ def setup(app: Any) -> dict[str, bool]:
 def _buttons(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     if not page.startswith("chapters/"):
         return
-    found = links(app.config.html_theme_options.get("repository_url"), Path(page).name)
+    found = links(app.config.html_theme_options.get("repository_url"), page.removeprefix("chapters/"))
     buttons = [
         {"type": "link", "text": name, "tooltip": f"Run on {name}", "icon": "fas fa-play", "url": url}
         for name, url in found.items()

@@ -13,61 +13,41 @@ import nbformat
 import pandas as pd
 
 from intertwine import files
-from intertwine_book.build import beside, execute, freshness, made, status
-from intertwine_book.build.layout import Book, BookError
+from intertwine_book.build import beside, execute, facts, freshness, made, status
+from intertwine_book.build.layout import PROFILES, RECORDED, Book, BookError
 from intertwine_book.claims import corrected, scoreboard, summary
-from intertwine_book.results import PROFILES, RECORDED
 from intertwine_book.told import read_all
 
 _PERCENT = re.compile(r"(reading sources|writing output)\.*\s*\[\s*(\d+)%\]")
 
 
-def render(
-    book: Book,
-    profile: str,
-    report: Callable[[str, int], None] = lambda what, percent: None,
-    read: str | None = None,
-) -> Path:
-    """Render the book from the chapters executed at one profile, if anything changed.
+def render(book: Book, profile: str, report: Callable[[str, int], None] = lambda what, percent: None) -> Path:
+    """Render the book from the notebooks executed at one profile, if anything changed; the page to open.
 
-    `report` is called with (phase, percent done). With `read`, `freshness.sources` before the chapters ran,
-    all of them are fresh, and the next build may know. Returns the page to open. A warning is an error here.
+    `report` is called with (phase, percent done). A warning is an error here.
     """
-    page, stamp_file, whole = book.html / "index.html", book.build / "pages", book.build / "whole"
+    page, stamp_file = book.html / "index.html", book.build / "pages"
     with files.lock(book.build / "locks" / "render"):
         notebooks = _collect(book, profile)
         _figures(book, notebooks)
         verdicts = _generated(book, profile)
-        frame, stamp = freshness.frame_stamp(book), freshness.pages_stamp(book, notebooks)
-        whole.unlink(missing_ok=True)
+        stamp = freshness.pages_stamp(book, notebooks)
         # what the last build that ended well, without a warning, left
         before = stamp_file.read_text().split() if page.is_file() and stamp_file.is_file() else []
-        if before != [frame, stamp]:
+        if before != stamp:
             if verdicts is not None:
                 _draw(book, verdicts)
             stamp_file.unlink(missing_ok=True)
-            if before[:1] != [frame]:  # Sphinx would treat half-written pages as finished
+            if before[:1] != stamp[:1]:  # Sphinx would treat half-written pages as finished
                 shutil.rmtree(book.html, ignore_errors=True)
                 shutil.rmtree(book.build / ".doctrees", ignore_errors=True)
             _jupyter_book(book, report)
-            for name in {profile, *RECORDED}:  # the pages link to the tables that their words rest on
-                _copy_tables(book.tables(name), page.parent / "tables" / name)
-            for record in book.records.values():
-                tables = book.root / "data/results" / record.stem
-                shutil.copytree(tables, page.parent / "tables/records" / record.stem, dirs_exist_ok=True)
+            for record in book.records:  # the pages link to the tables that their words rest on
+                tables = page.parent / "tables" / record
+                shutil.copytree(book.recorded(record), tables, dirs_exist_ok=True)
             with files.write_whole(stamp_file) as path:
-                path.write_text(f"{frame} {stamp}")
-        if read:
-            with files.write_whole(whole) as path:
-                path.write_text(freshness.whole_stamp(book, profile, read))
+                path.write_text(" ".join(stamp))
     return page
-
-
-def _copy_tables(tables: Path, to: Path) -> None:
-    """Tables, each with the file of its provenance, without what is only half written."""
-    for path in (*tables.glob("*/[!.]*.csv"), *tables.glob("*/[!.]*.json")):
-        (to / path.parent.name).mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, to / path.parent.name)
 
 
 def _collect(book: Book, profile: str) -> dict[str, Path]:
@@ -88,17 +68,28 @@ def page_of(source: Path, executed: nbformat.NotebookNode | None) -> nbformat.No
     """The notebook of a page: words of the source as they are now, outputs of the run.
 
     Where the code is not that which ran, it stands as it ran. A notebook that never ran has no outputs, and
-    dashes for the numbers in its sentences.
+    dashes for values of the run in its sentences.
     """
     if executed is None:
         node, _ = execute.prepare(source, {})
         execute.tidy(node, None)
         for cell in node.cells:
-            cell.source = _GLUED.sub("–", cell.source) if cell.cell_type == "markdown" else cell.source
-            if figure := cell.metadata.get("mystnb", {}).get("figure"):  # it is referred to from elsewhere
+            if cell.cell_type == "markdown":
+                cell.source = _GLUED.sub("–", cell.source)
+            elif "mystnb" in cell.metadata:  # a figure, which other pages may refer to
                 cell.outputs = [nbformat.v4.new_output("display_data", {"image/svg+xml": _EMPTY})]
-                figure.caption = _GLUED.sub("–", figure.get("caption", ""))
-        return _numbered(node)
+    else:
+        node = _with_outputs(source, executed)
+    for index, cell in enumerate(node.cells):
+        cell.id = f"cell-{index}"  # random otherwise, and then never fresh
+        try:
+            _write_out(cell)
+        except ValueError as error:
+            raise BookError(f"{source.name}: {error}") from error
+    return node
+
+
+def _with_outputs(source: Path, executed: nbformat.NotebookNode) -> nbformat.NotebookNode:
     record = executed.metadata["intertwine"]
     try:
         node, settings = execute.prepare(source, record["parameters"])
@@ -112,13 +103,17 @@ def page_of(source: Path, executed: nbformat.NotebookNode | None) -> nbformat.No
         cell.outputs, cell.execution_count = outputs.outputs, outputs.execution_count
     execute.tidy(node, record)
     node.metadata["language_info"] = executed.metadata.get("language_info", {})
-    return _numbered(node)
-
-
-def _numbered(node: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    for index, cell in enumerate(node.cells):
-        cell.id = f"cell-{index}"  # random otherwise, and then never fresh
     return node
+
+
+def _write_out(cell: nbformat.NotebookNode) -> None:
+    """Facts of records in the words of a cell, and in the caption and alternative text of its figure."""
+    if cell.cell_type == "markdown":
+        cell.source = facts.told(cell.source)
+    elif shown := cell.metadata.get("mystnb", {}).get("figure"):
+        shown["caption"] = facts.told(shown["caption"])
+        image = cell.metadata["mystnb"]["image"]
+        image["alt"] = facts.told(image["alt"])
 
 
 def _figures(book: Book, notebooks: Mapping[str, Path]) -> None:
@@ -131,7 +126,7 @@ def _figures(book: Book, notebooks: Mapping[str, Path]) -> None:
                     _write(book.root / f"book/generated/{name}.{suffix}", "".join(drawn) or _EMPTY)
 
 
-_GLUED = re.compile(r"{glue:\w+}`[^`]*`")  # a value in a sentence or a caption
+_GLUED = re.compile(r"{glue:\w+}`[^`]*`|```{glue}[^`]*```")  # a value or a table of the run
 _EMPTY = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="400" height="40"><text y="25">not drawn yet</text></svg>'
 )
