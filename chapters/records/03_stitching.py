@@ -64,8 +64,8 @@ from intertwine_book.figures import style
 from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.dots import dots
 from intertwine_book.figures.readable import readable
-from intertwine_book.models import published_pairs
 from intertwine_book.intervals import interval
+from intertwine_book.models import published_pairs
 from intertwine_book.record import Record
 from intertwine_book.tidy import of, plain
 

@@ -65,8 +65,8 @@ from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.dots import dots
 from intertwine_book.figures.matrices import heatmap
 from intertwine_book.figures.readable import readable
-from intertwine_book.models import published_pairs
 from intertwine_book.intervals import interval
+from intertwine_book.models import published_pairs
 from intertwine_book.record import Record, on_record
 from intertwine_book.tidy import of
 

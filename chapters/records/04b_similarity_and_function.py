@@ -68,8 +68,8 @@ from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.matrices import heatmap
 from intertwine_book.figures.readable import readable
 from intertwine_book.figures.scatter import scatter
-from intertwine_book.models import published_pairs
 from intertwine_book.intervals import interval
+from intertwine_book.models import published_pairs
 from intertwine_book.record import Record
 from intertwine_book.tidy import of
 

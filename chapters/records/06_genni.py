@@ -61,9 +61,9 @@ from intertwine_book.figures.forest import forest
 from intertwine_book.figures.genni import Losses, loss_planes
 from intertwine_book.figures.readable import readable
 from intertwine_book.genni_authors import authors_draws
+from intertwine_book.intervals import interval
 from intertwine_book.models import fcn
 from intertwine_book.record import Record
-from intertwine_book.intervals import interval
 from intertwine_book.tidy import of
 
 style.use_style()

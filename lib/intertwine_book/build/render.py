@@ -14,7 +14,7 @@ import pandas as pd
 
 from intertwine import files
 from intertwine_book.build import beside, execute, facts, freshness, made, status
-from intertwine_book.build.layout import PROFILES, RECORDED, Book, BookError
+from intertwine_book.build.layout import PROFILES, Book, BookError
 from intertwine_book.claims import corrected, scoreboard, summary
 from intertwine_book.told import read_all
 

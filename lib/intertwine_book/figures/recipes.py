@@ -39,7 +39,7 @@ def figures(made: Mapping[str, Any]) -> dict[str, Figure]:
             ("output before", "output after"),
             {part: (model(many), made["broken"](many)), whole: (model(many), smoothed(many))},
         ),
-        "prune": bars("weights", *sizes, [name for name, _ in made["unet"].named_children()]),
+        "prune": bars("weights", sizes[0], sizes[1], [name for name, _ in made["unet"].named_children()]),
         "merge": line(made),
         "hash": against(
             ("weights of one network", "of the other"),
