@@ -171,7 +171,8 @@ ORDER = {
     ),
     "intertwine.weightspace": ("trace", "rules", "solve", "act", "uses", "find"),
     "intertwine_book": (
-        *("markdown_table", "tidy", "code_hash", "data", "models", "zoo", "sanity", "dissected", "results", "record"),
+        *("markdown_table", "tidy", "code_hash", "data", "models", "zoo", "sanity", "dissected"),
+        *("results", "record"),
         *("claims", "figures", "board", "claim", "told", "live", "experiments", "stories", "build"),
     ),
 }
