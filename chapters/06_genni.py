@@ -304,7 +304,7 @@ for bar in genni.persistence(pair.relative, below=0.95).itertuples():
         print(f"a piece from ε = {bar.birth:.4f} to {bar.death:.2f}")
 
 # %% [markdown]
-# The two points of {numref}`fig-classes` merge at $\frac12$, the bound of {prf:ref}`thm-slopes` (2) for equal slopes.
+# The two points of {numref}`fig-classes` merge near $\frac12$, the bound of {prf:ref}`thm-slopes` (2) for equal slopes.
 #
 # (sec-trace)=
 # ## Walk along a level set
@@ -337,7 +337,7 @@ def trace(f, t, along, steps, size=0.05):
 
 
 # %% [markdown]
-# In the plane of the hexagon, from a point on an edge, and from one outside.
+# In the plane of the hexagon, from a point on an edge, and from one inside.
 # By {prf:ref}`thm-slopes` (1) the inputs 1 and −1 decide:
 
 # %%
@@ -352,16 +352,16 @@ def level(t):  # |x| is 1 at both ends
     return (at(t) - 1).square().mean()[None]
 
 
-edge = [[1.0, -0.4, -0.6, 1, 1, 1], [1.2, -0.48, -0.72, 1, 1, 1]]
-inner, outer = hexagon.project(torch.tensor(edge).double())[0]
+edge = [[1.0, -0.4, -0.6, 1, 1, 1], [0.8, -0.32, -0.48, 1, 1, 1]]
+on_edge, inside = hexagon.project(torch.tensor(edge).double())[0]
 right = torch.tensor([1.0, 0]).double()
-walk, other = trace(at, inner, right, 170), trace(level, outer, right, 203)
+walk, other = trace(at, on_edge, right, 170), trace(level, inside, right, 136)
 print("loss on the walk at most", f"{max(map(level, walk)).item():.0e}")
 print("on the other it stays at", f"{level(other[-1]).item():.4f}")
 
 # %% tags=["hide-input"]
 assert max(map(level, walk)) < 1e-12
-assert torch.allclose(torch.cat([*map(level, other)]), level(outer), atol=1e-6)
+assert torch.allclose(torch.cat([*map(level, other)]), level(inside), atol=1e-6)
 
 # %% tags=["hide-input"] figure="fig-walk"
 walks = torch.cat([walk, other])
@@ -371,10 +371,10 @@ loss_planes({"": {"grid": unrolled, "oracle": walks, "points": walk[:1]}})
 # :::{figure} #fig-walk
 # ---
 # alt: >-
-#   The heat map of the hexagon's plane with dots along the dark hexagon, all around, and dots along a level outside it.
+#   The heat map of the hexagon's plane with dots along the dark hexagon, all around, and dots along a level inside it.
 # ---
 # The walk goes around the whole hexagon, also over its corners.
-# Orange dots: the points of a walk along the class, from the red cross, and of one along a level of the loss outside.
+# Orange dots: the points of a walk along the class, from the red cross, and of one along a level of the loss inside.
 # Colour: the relative loss on a grid.
 # Computed by this page.
 # :::
