@@ -468,7 +468,7 @@ epsilon_slider(cube, levels, name="theirs", **given)
 # :::
 
 # %% [markdown]
-# The paper sees a hole in the set, and two surfaces that cross.
+# The paper sees a hole in the set, and two surfaces that cross ({numref}`fig-their-plane`).
 # One of them is real, the other comes from the threshold.
 #
 # (sec-hole)=
