@@ -430,7 +430,7 @@ for weights in (theta, one_sided):
 # So the page trains their networks again: target, inputs, starts, and steps of SGD.
 # **All ten agree with those in the authors' repository, to 5·10⁻⁷ in each weight** ({ref}`rec-genni-networks`).
 #
-# *The printed ε = 0.0025 is {fact}`06_genni.ratio:.0f` times the loss of the zero function*, which is
+# *The printed ε is {fact}`06_genni.ratio:.0f` times the loss of the zero function*, which is
 # $\tfrac12s_-^2$, as both $w_i$ of the target are negative and $s_+ = 0$.
 # Of the four networks that span its planes one is a solution, and one is worse than the zero function.
 
@@ -545,7 +545,7 @@ hyperboloid(sheet[rows, column], (w1 * c1)[rows, column], label="c₁w₁", name
 # The paper expects the crossing "due to the permutation symmetries".
 # But a swap of two negative weights leaves two negative ones, so neither surface is a permuted copy of the other.
 # Where both $w_i > 0$ a network has no slope for $x<0$, so that $J\ge\tfrac12s_-^2$.
-# Hence the second surface is in the ε-set only if $\varepsilon > s_-^2/(s_+^2+s_-^2)$: above 1 for the paper's target,
+# Hence the second surface is in the ε-set only if $\varepsilon > s_-^2/(s_+^2+s_-^2)$: above $1$ for the paper's target,
 # above $\frac12$ for equal slopes.
 # *Of ten thresholds for each of two targets, it is there at exactly those above this bound* ({numref}`fig-crossing`).
 
