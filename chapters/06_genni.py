@@ -545,8 +545,8 @@ hyperboloid(sheet[rows, column], (w1 * c1)[rows, column], label="c₁w₁", name
 # The paper expects the crossing "due to the permutation symmetries".
 # But a swap of two negative weights leaves two negative ones, so neither surface is a permuted copy of the other.
 # Where both $w_i > 0$ a network has no slope for $x<0$, so that $J\ge\tfrac12s_-^2$.
-# Hence the second surface is in the ε-set only if $\varepsilon > s_-^2/(s_+^2+s_-^2)$: above $1$ for the paper's target,
-# above $\frac12$ for equal slopes.
+# Hence the second surface is in the ε-set only if $\varepsilon > s_-^2/(s_+^2+s_-^2)$:
+# above $1$ for the paper's target, above $\frac12$ for equal slopes.
 # *Of ten thresholds for each of two targets, it is there at exactly those above this bound* ({numref}`fig-crossing`).
 
 # %% tags=["hide-input"] figure="fig-crossing"
