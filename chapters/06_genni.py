@@ -304,7 +304,7 @@ for bar in genni.persistence(pair.relative, below=0.95).itertuples():
         print(f"a piece from ε = {bar.birth:.4f} to {bar.death:.2f}")
 
 # %% [markdown]
-# The two points of {numref}`fig-classes` merge at $\frac12$, the bound of {prf:ref}`thm-slopes` (2) for equal slopes.
+# The two points of {numref}`fig-classes` merge near $\frac12$, the bound of {prf:ref}`thm-slopes` (2) for equal slopes.
 #
 # (sec-trace)=
 # ## Walk along a level set
@@ -337,7 +337,7 @@ def trace(f, t, along, steps, size=0.05):
 
 
 # %% [markdown]
-# In the plane of the hexagon, from a point on an edge, and from one outside.
+# In the plane of the hexagon, from a point on an edge, and from one inside.
 # By {prf:ref}`thm-slopes` (1) the inputs 1 and −1 decide:
 
 # %%
@@ -352,16 +352,16 @@ def level(t):  # |x| is 1 at both ends
     return (at(t) - 1).square().mean()[None]
 
 
-edge = [[1.0, -0.4, -0.6, 1, 1, 1], [1.2, -0.48, -0.72, 1, 1, 1]]
-inner, outer = hexagon.project(torch.tensor(edge).double())[0]
+edge = [[1.0, -0.4, -0.6, 1, 1, 1], [0.8, -0.32, -0.48, 1, 1, 1]]
+on_edge, inside = hexagon.project(torch.tensor(edge).double())[0]
 right = torch.tensor([1.0, 0]).double()
-walk, other = trace(at, inner, right, 170), trace(level, outer, right, 203)
+walk, other = trace(at, on_edge, right, 170), trace(level, inside, right, 136)
 print("loss on the walk at most", f"{max(map(level, walk)).item():.0e}")
 print("on the other it stays at", f"{level(other[-1]).item():.4f}")
 
 # %% tags=["hide-input"]
 assert max(map(level, walk)) < 1e-12
-assert torch.allclose(torch.cat([*map(level, other)]), level(outer), atol=1e-6)
+assert torch.allclose(torch.cat([*map(level, other)]), level(inside), atol=1e-6)
 
 # %% tags=["hide-input"] figure="fig-walk"
 walks = torch.cat([walk, other])
@@ -371,10 +371,10 @@ loss_planes({"": {"grid": unrolled, "oracle": walks, "points": walk[:1]}})
 # :::{figure} #fig-walk
 # ---
 # alt: >-
-#   The heat map of the hexagon's plane with dots along the dark hexagon, all around, and dots along a level outside it.
+#   The heat map of the hexagon's plane with dots along the dark hexagon, all around, and dots along a level inside it.
 # ---
 # The walk goes around the whole hexagon, also over its corners.
-# Orange dots: the points of a walk along the class, from the red cross, and of one along a level of the loss outside.
+# Orange dots: the points of a walk along the class, from the red cross, and of one along a level of the loss inside.
 # Colour: the relative loss on a grid.
 # Computed by this page.
 # :::
@@ -430,7 +430,7 @@ for weights in (theta, one_sided):
 # So the page trains their networks again: target, inputs, starts, and steps of SGD.
 # **All ten agree with those in the authors' repository, to 5·10⁻⁷ in each weight** ({ref}`rec-genni-networks`).
 #
-# *The printed ε = 0.0025 is {fact}`06_genni.ratio:.0f` times the loss of the zero function*, which is
+# *The printed ε is {fact}`06_genni.ratio:.0f` times the loss of the zero function*, which is
 # $\tfrac12s_-^2$, as both $w_i$ of the target are negative and $s_+ = 0$.
 # Of the four networks that span its planes one is a solution, and one is worse than the zero function.
 
@@ -468,7 +468,7 @@ epsilon_slider(cube, levels, name="theirs", **given)
 # :::
 
 # %% [markdown]
-# The paper sees a hole in the set, and two surfaces that cross.
+# The paper sees a hole in the set, and two surfaces that cross ({numref}`fig-their-plane`).
 # One of them is real, the other comes from the threshold.
 #
 # (sec-hole)=
@@ -545,8 +545,8 @@ hyperboloid(sheet[rows, column], (w1 * c1)[rows, column], label="c₁w₁", name
 # The paper expects the crossing "due to the permutation symmetries".
 # But a swap of two negative weights leaves two negative ones, so neither surface is a permuted copy of the other.
 # Where both $w_i > 0$ a network has no slope for $x<0$, so that $J\ge\tfrac12s_-^2$.
-# Hence the second surface is in the ε-set only if $\varepsilon > s_-^2/(s_+^2+s_-^2)$: above 1 for the paper's target,
-# above $\frac12$ for equal slopes.
+# Hence the second surface is in the ε-set only if $\varepsilon > s_-^2/(s_+^2+s_-^2)$:
+# above $1$ for the paper's target, above $\frac12$ for equal slopes.
 # *Of ten thresholds for each of two targets, it is there at exactly those above this bound* ({numref}`fig-crossing`).
 
 # %% tags=["hide-input"] figure="fig-crossing"
