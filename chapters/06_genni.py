@@ -45,12 +45,12 @@ from intertwine import devices, genni
 from intertwine.genni import Problem
 from intertwine_book import models, results
 from intertwine_book.experiments.genni import closed_form, statements
+from intertwine_book.genni_authors import authors_draws
 from intertwine_book.figures.drag_plane import drag_plane
 from intertwine_book.figures.epsilon_slider import epsilon_slider
 from intertwine_book.figures.genni import loss_planes
 from intertwine_book.figures.solids import hyperboloid, polytope
 from intertwine_book.figures.style import use_style
-from intertwine_book.genni_authors import authors_draws
 from intertwine_book.stories import genni as story
 from intertwine_book.stories import tell
 
