@@ -755,7 +755,7 @@ claim(
     "lengyel-figure-3-connected",
     "The ε-sets of the small network in three and four dimensions are connected (authors' networks, bounds and ε; "
     "counted on the grid).",
-    of(agrees, set=["figure 3a", "figure 3b"]),
+    of(agrees, set=["figure 3a", "figure 3b"], start="spectral"),  # the grid is that of both starts
     "connected",
     place="Appendix C, figure 3, connectedness",
     kind="universal",
