@@ -172,7 +172,7 @@ def test_functional_dimension_of_a_convolutional_network_counts_its_scalings():
     assert rank == 60 and fibre == len(theta) - 60 and len(values) == 60  # no more than there are inputs
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(seeds, st.integers(1, 4), st.floats(0.1, 1.0))
 def test_the_orbit_lies_in_the_class_and_visits_every_order(seed, h, scale):
     theta = normal64(2 * h, seed=seed)
