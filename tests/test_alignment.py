@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from intertwine.alignment import (
     LinearMap,
     Statistics,
+    assignment,
     fit,
     g_relu,
     lasso,
@@ -245,7 +246,7 @@ def test_equivariance(method, seed, p, affine):
 # --- least squares ---
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(pairs(), affines)
 def test_least_squares_is_the_pseudo_inverse_of_the_features(pair, affine):
     A, B = pair
@@ -307,9 +308,9 @@ def test_reduced_rank_has_its_rank_and_ends_in_least_squares(pair, affine):
     assert close(fitted.weight, least_squares(total, affine=affine).weight, 1e-6)
 
 
-@pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(("p", "q", "rank"), [(5, 4, 1), (5, 4, 2), (4, 6, 3)])
-def test_reduced_rank_agrees_with_gradient_descent_on_two_factors(seed, p, q, rank):
+def test_reduced_rank_agrees_with_gradient_descent_on_two_factors(p, q, rank):
+    seed = rank
     A, B = normal(30, p, seed=seed), normal(30, q, seed=seed, stream=1)
     B = B + A @ normal(p, q, seed=seed, stream=2)
     fitted = reduced_rank(Statistics.of(A, B), rank)
@@ -374,7 +375,7 @@ def test_lasso_has_a_subgradient_that_is_zero(pair, affine, part):
     assert part < 1 or not M.any()
 
 
-@pytest.mark.parametrize("alpha", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize("alpha", [0.1, 10.0])
 @pytest.mark.parametrize(("n", "p", "q"), [(60, 8, 5), (20, 20, 1), (10, 15, 4)])
 def test_lasso_agrees_with_scikit_learn_on_the_features(n, p, q, alpha):
     from sklearn.linear_model import Lasso
@@ -398,19 +399,17 @@ def test_the_square_that_the_paper_does_not_print():
 # --- permutations with scalars ---
 
 
-@pytest.mark.parametrize("trial", range(100))
-def test_a_planted_element_of_g_relu_is_recovered(trial):
-    width = [8, 16, 32, 64, 96, 128, 192, 256][trial % 8]
-    G = GReLU(width).sample(generator(trial))
-    before = normal(width + 20, width, seed=trial)  # ReLU(before·Gᵀ) = ReLU(before)·Gᵀ
+@pytest.mark.parametrize("width", [8, 32, 64, 256])
+def test_a_planted_element_of_g_relu_is_recovered(width):
+    G = GReLU(width).sample(generator(width))
+    before = normal(width + 20, width, seed=width)  # ReLU(before·Gᵀ) = ReLU(before)·Gᵀ
     A, B = before.relu().float(), (before @ G.T).relu().float()
     fitted = g_relu(Statistics.of(A, B))
     assert torch.equal(fitted.weight != 0, G != 0)
     assert ((fitted.weight - G).abs() <= 1e-6 * G).all()
     assert 0 <= fitted.residual <= 1e-12 * fitted.total
-    if trial % 8 < 4:
-        P = (G != 0).double()
-        assert torch.equal(permutation(Statistics.of(A, A @ P.T.float())).weight, P)
+    P = (G != 0).double()
+    assert torch.equal(permutation(Statistics.of(A, A @ P.T.float())).weight, P)
 
 
 @pytest.mark.parametrize("scalars", SCALARS.values(), ids=SCALARS)
@@ -456,6 +455,18 @@ def test_units_that_match_nothing_get_scalar_0_and_stay_in_the_assignment():
     assert inputs.tolist() == [2, 0, 3, 1] and outputs.tolist() == [0, 1, 2, 3]
     assert torch.allclose(d, torch.tensor([1, 1, 0, 1.0]).double()) and not fitted.weight[:, 3].any()
     assert permutation(Statistics.of(A, B)).weight[2, 3] == 1
+
+
+def test_a_forbidden_pair_is_not_matched_and_types_do_not_matter():
+    for dtype in (torch.float64, torch.float32, torch.bfloat16):
+        cost = torch.tensor([[0, math.inf], [5, 6]], dtype=dtype)
+        assert assignment(cost)[1].tolist() == [0, 1] == assignment(-cost, maximize=True)[1].tolist()
+
+
+def test_whole_numbers_of_numpy_and_torch_are_ranks(unchecked):
+    known = Statistics.of(normal(20, 4, seed=0), normal(20, 3, seed=1))
+    for rank in (np.int64(2), torch.tensor(2)):
+        assert torch.equal(reduced_rank(known, rank).weight, reduced_rank(known, 2).weight)
 
 
 # --- the map ---
@@ -544,48 +555,6 @@ def test_least_squares_between_published_networks_is_lapack_s(data_root):
 
 
 # --- bad input ---
-
-
-TWO, FOUR = torch.ones(5, 2), torch.ones(5, 2, 3, 3)
-GOOD = Statistics.of(normal(9, 3, seed=0), normal(9, 2, seed=1))
-MAP = least_squares(GOOD)
-BAD: dict[str, Callable[[], object]] = {
-    r"\(5, 2, 3, 3\) and \(5, 2\): resample": lambda: Statistics.of(FOUR, TWO),
-    r"\(5,\) and \(5,\): resample": lambda: Statistics.of(TWO[:, 0], TWO[:, 0]),
-    r"\(5, 2, 3, 2\): resample": lambda: Statistics.of(FOUR, FOUR[..., :2]),
-    r"same inputs, was given 5 and 4": lambda: Statistics.of(TWO, TWO[:4]),
-    r"at least one row.*\(0, 2\)": lambda: Statistics.of(TWO[:0], TWO[:0]),
-    r"at least one row.*\(5, 0\)": lambda: Statistics.of(TWO, TWO[:, :0]),
-    r"floating-point.*torch.int64": lambda: Statistics.of(TWO.long(), TWO),
-    r"floating-point.*torch.complex64": lambda: Statistics.of(TWO, TWO + 0j),
-    r"finite features": lambda: Statistics.of(TWO, TWO * math.nan),
-    r"finite features, was": lambda: Statistics.of(TWO * math.inf, TWO),
-    r"at least one batch": lambda: statistics([]),
-    r"widths 3 and 2, was given 2 and 2": lambda: GOOD + Statistics.of(TWO, TWO),
-    r"rank from 1 to 2, was given 3": lambda: reduced_rank(GOOD, 3),
-    r"rank from 1 to 2, was given 0": lambda: reduced_rank(GOOD, 0),
-    r"2 channels of B in A, was given 3": lambda: orthogonal(GOOD),
-    r"positive alpha, was given 0": lambda: lasso(GOOD, 0.0),
-    r"positive alpha, was given nan": lambda: lasso(GOOD, math.nan),
-    r"features \(n, 3\), .*, was given \(5, 2\)": lambda: MAP(TWO),
-    r"feature maps \(n, 3, \*space\), was given \(5, 2, 3, 3\)": lambda: MAP(FOUR),
-}
-
-
-@pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize("message", BAD)
-def test_a_bad_input_gets_one_clear_sentence(message):
-    with pytest.raises(ValueError, match=message) as error:
-        BAD[message]()
-    assert "\n" not in str(error.value) and str(error.value).endswith(".")
-
-
-@pytest.mark.usefixtures("unchecked")
-def test_what_is_no_tensor_is_said_so():
-    with pytest.raises(TypeError, match=r"Expected a tensor, was given ndarray: use torch\.as_tensor"):
-        Statistics.of(TWO.numpy(), TWO.numpy())
-    with pytest.raises(TypeError, match=r"least_squares, was given 'full': .*KINDS\[name\]\.fit"):
-        fit(TWO, TWO, "full")  # type: ignore[arg-type]
 
 
 def test_tokens_are_mapped_one_by_one():

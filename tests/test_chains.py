@@ -34,14 +34,6 @@ def test_it_is_another_network_than_the_chain_of_its_layers():
     assert answer.reason.startswith("outputs differ by") and "their weights agree" in answer.reason
 
 
-def test_it_is_no_shallow_network_and_cannot_be_frozen_in_part():
-    with pytest.raises(ValueError, match=r"Expected nn.Sequential of the layers .*, was given Residual"):
-        compress(RESIDUAL)
-    data = Dataset.of(X, torch.arange(9) % 4)
-    with pytest.raises(ValueError, match=r"Expected to freeze a layer of a torch.nn.Sequential"):
-        train(RESIDUAL, data, Recipe(epochs=1, batch_size=3, lr=0.1), seed=0, freeze="0", device="cpu")
-
-
 def test_it_is_cut_with_its_shortcut():
     front, back = split(RESIDUAL, "1", shortcuts=True)
     torch.testing.assert_close(back(front(X)), RESIDUAL(X))

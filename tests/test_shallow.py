@@ -96,56 +96,12 @@ def test_modules_are_compared_as_they_are():
         same_function(first, nn.Bilinear(1, 1, 1))
 
 
-@pytest.mark.usefixtures("unchecked")
-def test_other_objects_are_no_networks():
-    with pytest.raises(TypeError, match=r"Expected a ShallowReLU or nn\.Sequential.*, was given function"):
-        same_function(FOLDED, generator)
-
-
-@pytest.mark.parametrize(
-    ("arrays", "message"),
-    [
-        (([[1], [2]], [1], [[1, 2]], [0]), r"Expected W \(n, m\), b"),
-        (([[1], [2]], [1, 2], [1, 2], [0]), r"was given W \(2, 1\), b \(2,\), V \(2,\)"),
-        (([[np.nan]], [0], [[1.0]], [0]), "Expected finite W"),
-        (([[1]], [0], [["a"]], [0]), "Expected V of real numbers"),
-        (([[1]], [0], [[1j]], [0]), "Expected V of real numbers"),
-    ],
-)
-def test_numbers_and_shapes_are_checked(arrays, message):
-    with pytest.raises(ValueError, match=message):
-        ShallowReLU(*arrays)
-
-
 def test_exact_and_float_do_not_mix():
     exact = ShallowReLU([[3]], [0], [[Fraction(1, 3)]], [0])
     assert exact([[1]]).tolist() == [[1]] and exact([1]).tolist() == [1]
     assert exact([[1.0]]).dtype == np.float64 and exact.float()([[1]]).dtype == np.float64
     assert not ShallowReLU([[1]], [0.5], [[1]], [0]).exact
     assert same_function(exact, exact.float()).tolerance > 0
-
-
-def test_what_does_not_fit_is_refused():
-    with pytest.raises(ValueError, match="same inputs and outputs, was given 2 → 1 and 1 → 1"):
-        same_function(FOLDED, ShallowReLU([[1]], [0], [[1]], [0]))
-    wrong = [
-        np.diag([1, -1, 1]),
-        np.ones((3, 3)),
-        np.eye(3)[[0, 0, 1]],
-        np.eye(2),
-        np.ones(3),
-        np.zeros((3, 3)),
-    ]
-    for A in wrong:
-        with pytest.raises(
-            ValueError, match=r"Expected an element of GReLU\(3\), .*was given another matrix"
-        ):
-            shallow.act(FOLDED, A)
-    for wrong in ([3], [-1, 0]):
-        with pytest.raises(ValueError, match="Expected neurons from 0 to 2, was given"):
-            shallow.flip(FOLDED, wrong)
-    with pytest.raises(TypeError, match=r"a use of `\.equal`"):
-        bool(same_function(FOLDED, FOLDED))
 
 
 def test_a_set_of_neurons_is_flipped_however_it_is_named():

@@ -50,7 +50,7 @@ def test_rows_are_sorted_by_the_first_entry_then_the_second_and_so_on(rows):
 
 @pytest.mark.parametrize(("kind", "near_miss"), CASES)
 @given(seed=SEEDS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_the_verdict_is_right_and_certified(kind, near_miss, seed):
     generator = torch.Generator().manual_seed(seed)
     p, q, equal = known_pair(kind, near_miss=near_miss, generator=generator)
@@ -60,7 +60,7 @@ def test_the_verdict_is_right_and_certified(kind, near_miss, seed):
 
 
 @given(first=SEEDS, second=SEEDS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_the_reduction_of_the_difference_agrees_with_the_canonical_form(first, second):
     """Theorems 3 and 4 against (eq-canonical), on networks so small that many are the same function."""
     p, q = (
@@ -72,16 +72,10 @@ def test_the_reduction_of_the_difference_agrees_with_the_canonical_form(first, s
     assert left.empty is same(minimal_form(p), minimal_form(q))
 
 
-def test_the_reduction_of_a_difference_is_of_exact_networks():
-    p = ShallowReLU([[0.5]], [0], [[1]], [0])
-    with pytest.raises(ValueError, match=r"^Expected integers and fractions, was given floats"):
-        reduce_difference(p, p)
-
-
 @pytest.mark.parametrize(("kind", "near_miss"), CASES)
 @given(seed=SEEDS)
 @example(seed=110494)  # where the outputs' constants cancel, and a difference below their rounding is left
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_the_verdict_is_right_in_floats(kind, near_miss, seed):
     generator = torch.Generator().manual_seed(seed)
     p, q, equal = known_pair(kind, near_miss=near_miss, generator=generator)
@@ -90,7 +84,7 @@ def test_the_verdict_is_right_in_floats(kind, near_miss, seed):
 
 @pytest.mark.parametrize(("kind", "near_miss"), CASES)
 @given(seed=SEEDS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_the_verdict_is_right_of_modules_in_float32(kind, near_miss, seed):
     generator = torch.Generator().manual_seed(seed)
     p, q, equal = known_pair(kind, near_miss=near_miss, generator=generator)
@@ -119,7 +113,7 @@ def test_the_tolerance_is_that_of_the_rounding():
 
 @pytest.mark.parametrize("kind", PAIR_KINDS)
 @given(seed=SEEDS, power=st.integers(9, 60))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_exact_numbers_have_no_tolerance(kind, seed, power):
     epsilon = Fraction(1, 10**power)
     p, q, _ = known_pair(kind, near_miss=True, epsilon=epsilon, generator=torch.Generator().manual_seed(seed))
@@ -131,7 +125,7 @@ def test_exact_numbers_have_no_tolerance(kind, seed, power):
 
 
 @pytest.mark.parametrize("n", [1, 5, 50, 1000])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0])
 def test_float_networks_of_many_neurons(n, seed):
     normal = np.random.default_rng(seed).normal
     p = ShallowReLU(normal(size=(n, 8)), normal(size=n), normal(size=(3, n)), normal(size=3))

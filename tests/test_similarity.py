@@ -7,7 +7,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 
-import jaxtyping
 import numpy as np
 import pytest
 import scipy.linalg
@@ -19,7 +18,6 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
-from intertwine import similarity
 from intertwine.alignment import assignment
 from intertwine.groups import GReLU
 from intertwine.similarity import (
@@ -40,7 +38,6 @@ from intertwine.similarity import (
     svcca,
     u_centred,
 )
-from intertwine.similarity.inputs import check_choice
 
 seeds = st.integers(0, 2**31)
 laws = settings(max_examples=20, deadline=None)
@@ -222,7 +219,7 @@ REFERENCES["soft matching"] = (
 
 @FEW
 @pytest.mark.parametrize("name", REFERENCES)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(data=st.data(), dtype=st.sampled_from([torch.float64, torch.float32]))
 def test_agreement_with_the_reference(name, data, dtype):
     ours, reference = REFERENCES[name]
@@ -237,7 +234,7 @@ def test_agreement_with_the_reference(name, data, dtype):
 # --- brute force and known elements ---
 
 
-@pytest.mark.parametrize("width", range(2, 8))
+@pytest.mark.parametrize("width", [2, 4, 7])
 @pytest.mark.parametrize("normalised", ["permutation", "grelu"])
 def test_the_matching_is_the_best_of_all_permutations(width, normalised):
     for seed in range(3):
@@ -262,7 +259,7 @@ def test_rotations_in_the_plane_by_trying_every_angle():
 
 
 @pytest.mark.parametrize("solver", ["_linear_program", "_network_simplex"])
-@pytest.mark.parametrize("widths", [(2, 3), (9, 7), (24, 36), (31, 40)])
+@pytest.mark.parametrize("widths", [(2, 3), (9, 7), (24, 36)])
 def test_both_solvers_find_the_transport_plan_of_least_cost(widths, solver):
     if solver == "_network_simplex":
         pytest.importorskip("ot")
@@ -300,7 +297,7 @@ def test_an_exact_copy_has_no_distance_where_the_cosine_form_has():
     assert max(cosines) > 1e-4
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(
     st.floats(-16, 1) | st.floats(-0.9, -0.6),
     st.sampled_from(["orthogonal", "rotation"]),
@@ -385,13 +382,13 @@ def test_u_centring_and_hsic(seed, n):
 
 def test_the_unbiased_estimator_is_unbiased_and_the_biased_is_not():
     values = {estimator: [] for estimator in ("unbiased", "biased")}
-    for seed in range(300):
+    for seed in range(150):
         K, L = (gram(normal(8, 2, seed=seed, stream=k), "linear") for k in range(2))
         for estimator in values:
             values[estimator].append(float(hsic(K, L, estimator)))
     unbiased, biased = (np.array(v) for v in values.values())
     assert (
-        abs(unbiased.mean()) < 3 * unbiased.std() / 300**0.5 and biased.mean() > 10 * biased.std() / 300**0.5
+        abs(unbiased.mean()) < 3 * unbiased.std() / 150**0.5 and biased.mean() > 10 * biased.std() / 150**0.5
     )
 
 
@@ -432,13 +429,10 @@ def test_maps_have_the_positions_that_one_asks_for():
 
 @FEW
 @pytest.mark.parametrize("k", [None, 1, 5])
-@pytest.mark.parametrize("n", [3, 12, 1100])
+@pytest.mark.parametrize("n", [12, 1100])
 def test_mutual_neighbours_are_those_of_sorted_distances(n, k):
     X, Y = normal(n, 4, seed=0), normal(n, 3, seed=0, stream=1)
     Y[:, :2] += X[:, :2]
-    if n == 3 and k == 5:
-        assert "between 1 and 2" in sentence(lambda: mutual_knn(X, Y, k))
-        return
     sets = []
     for Z in (X.numpy(), Y.numpy()):
         order = scipy.spatial.distance.cdist(Z, Z).argsort(axis=1)
@@ -450,52 +444,11 @@ def test_mutual_neighbours_are_those_of_sorted_distances(n, k):
 # --- bad input: one sentence, or a defined value, never NaN ---
 
 
-@pytest.mark.parametrize("name", MEASURES)
-def test_every_measure_refuses_what_it_cannot_measure(name):
-    measure, X = MEASURES[name], normal(10, 3, seed=0)
-    assert "same inputs, was given 10 and 9" in sentence(lambda: measure(X, X[:9]))
-    for bad in (float("nan"), float("inf")):
-        Y = X.clone()
-        Y[3, 1] = bad
-        assert "NaN, infinite" in sentence(lambda Y=Y: measure(X, Y))
-    assert "floating-point" in sentence(lambda: measure(X.long(), X))
-    assert "(n, c)" in sentence(lambda: measure(X[:, 0], X[:, 0]))
-    constant = torch.full((10, 3), 0.1)
-    assert "constant" in sentence(lambda: measure(constant * 0, X)) or "dead" in name + sentence(
-        lambda: measure(constant * 0, X)
-    )
-    assert "at least" in sentence(lambda: measure(X[:1], X[:1]))
-    if "as printed" not in name and name != "cka max":
-        assert "constant" in sentence(lambda: measure(X, constant)) or "dead" in sentence(
-            lambda: measure(X, constant)
-        )
-
-
-@pytest.mark.parametrize("scale", [1e-200, 1e-150, 1e150, 1e200])
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
 @pytest.mark.parametrize("name", MEASURES)
 def test_tiny_and_huge_features_are_measured_all_the_same(name, scale):
     measure, X, Y = MEASURES[name], normal(10, 3, seed=0), normal(10, 3, seed=0, stream=1)
     assert abs(measure(X * scale, Y) - measure(X, Y)) < 1e-10
-
-
-def test_the_unbiased_estimator_needs_four_samples():
-    X = normal(3, 5, seed=0)
-    for measure in (cka, grelu_cka):
-        assert "at least 4 samples, was given 3" in sentence(lambda m=measure: m(X, X))
-    assert cka(X, X, estimator="biased") == pytest.approx(1)
-
-
-def test_samples_that_are_all_equally_similar_have_no_unbiased_cka():
-    assert "0/0" in sentence(lambda: cka(torch.eye(6), torch.eye(6)))
-
-
-def test_maps_ask_for_a_choice_and_unlike_sizes_for_another():
-    X, Y = normal(6, 3, 4, 4, seed=0), normal(6, 3, 2, 2, seed=0)
-    assert "choose 'samples', 'features', 'mean' or 'sum'" in sentence(lambda: cka(X, X))
-    assert "choose 'samples', 'features', 'mean'." in sentence(lambda: cca(X, X))
-    assert "of one size" in sentence(lambda: procrustes(X, Y, spatial="samples"))
-    assert "a measure with a kernel" in sentence(lambda: cca(X, X, spatial="sum"))
-    assert cka(X, Y, spatial="features").isfinite()
 
 
 @FEW
@@ -512,36 +465,7 @@ def test_tokens_have_their_channels_last(name):
     assert "of one size" in sentence(lambda: procrustes(X, Y[:, :4], spatial="samples"))
 
 
-@pytest.mark.parametrize("name", MEASURES)
-def test_what_is_no_tensor_is_said_so(name):
-    jaxtyping.config.update("jaxtyping_disable", True)  # as a user meets the library
-    try:
-        with pytest.raises(TypeError, match=r"Expected a tensor, was given ndarray: use torch\.as_tensor"):
-            MEASURES[name](np.ones((9, 2)), np.ones((9, 2)))
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
-
-
-def test_other_bad_arguments():
-    X = normal(10, 3, seed=0)
-    assert "one of 'a', 'b', was given 'c'" in sentence(lambda: check_choice("kernel", "c", ("a", "b")))
-    assert "10×10 matrix" in sentence(lambda: cka(X, X, kernel=lambda Z: Z))
-    few = X[[0] * 9 + [1]]
-    assert "positive median distance" in sentence(lambda: cka(few, few, kernel="rbf"))
-    assert "(0, 1]" in sentence(lambda: svcca(X, X, variance=0.0))
-    dead = torch.cat([X, torch.zeros(10, 1)], 1)
-    assert "1 dead" in sentence(lambda: grelu_procrustes(dead, dead, corrected=False))
-    assert "corrected=True" in sentence(lambda: grelu_cka(dead, dead, corrected=False))
-
-
-def test_everything_public_is_documented_with_an_example():
-    for name in similarity.__all__:
-        value = getattr(similarity, name)
-        if callable(value):
-            assert "Example:" in value.__doc__, name
-
-
-@pytest.mark.parametrize("exponent", [-140, -100, 0, 100, 123])
+@pytest.mark.parametrize("exponent", [-140, 0, 123])
 @pytest.mark.parametrize("given", [torch.float32, torch.float64])
 def test_float32_arithmetic_stands_large_means_and_sizes_at_the_ends_of_its_range(given, exponent):
     X, Y = (normal(40, 5, seed=seed) + torch.tensor([0.0, 10, 1, 5, 3]) for seed in (0, 1))
@@ -553,7 +477,7 @@ def test_float32_arithmetic_stands_large_means_and_sizes_at_the_ends_of_its_rang
         assert abs(found - measure(X, Y)) < tolerance
 
 
-@pytest.mark.parametrize("widths", [(5, 5), (5, 8), (200, 150), (60, 30)])
+@pytest.mark.parametrize("widths", [(5, 8), (60, 30)])
 def test_float32_arithmetic_has_six_digits_where_it_is_asked_for(widths):
     X, Y = (torch.randn(40, c, generator=generator(c), dtype=torch.float64) for c in widths)
     measures = [soft_matching]

@@ -1,6 +1,5 @@
 """All layers at once against pair by pair; blocks, disk and minibatches; nulls."""
 
-import re
 from functools import partial
 from itertools import combinations
 
@@ -144,9 +143,9 @@ def test_minibatches_come_near_the_whole(setting, name):
     assert (one - whole).abs().to_numpy().max() < 1e-9  # a batch of all images, in another order
     passes = [
         compare(first, second, LAYERS, images, name, minibatch=10, generator=generator(k), device="cpu")
-        for k in range(16)
+        for k in range(8)
     ]
-    errors = [float((table - whole).abs().to_numpy().max()) for table in (sum(passes) / 16, passes[0])]
+    errors = [float((table - whole).abs().to_numpy().max()) for table in (sum(passes) / 8, passes[0])]
     assert errors[0] < 0.12 and errors[0] < errors[1]
 
 
@@ -267,55 +266,12 @@ def test_random_networks_come_from_the_caller(setting):
 # --- bad input ---
 
 
-def test_bad_arguments_are_refused_before_any_work(setting):
-    first, second, images = setting
-    for call, message in {
-        lambda: compare(first, second, ["relu9"], images): "was given 'relu9': the nearest",
-        lambda: compare(first, second, LAYERS, images, layers2=["relu9"]): "a layer of model 2, a Network,",
-        lambda: compare(first, second, LAYERS, images, measure="ccka"): "did you mean 'cka'",
-        lambda: compare(first, second, LAYERS, images, measure="CKA"): "did you mean 'cka'",
-        lambda: compare(first, second, LAYERS, images[:3]): "at least 4 images",
-        lambda: compare(first, second, LAYERS, images, spatial="samples"): "images as samples",
-        lambda: compare(first, second, LAYERS, images, minibatch=10): "with a generator",
-        lambda: compare(first, second, [], images): "a layer or more of each model, was given 0 and 0",
-        lambda: compare(first, second, LAYERS, images, layers2=[]): "was given 3 and 0",
-        lambda: compare(
-            first, second, LAYERS, images, measure="cca", minibatch=10, generator=generator(0)
-        ): "unbiased CKA",
-        lambda: compare(first, second, LAYERS, images, cka, spatial="sum"): "for a function of matrices",
-        lambda: null(cka, images, images, repeats=1, generator=generator(0)): "at least 2 repeats",
-    }.items():
-        assert message in sentence(call)
-
-
-@pytest.mark.parametrize("name", ["cka", "cka max", "grelu cka", "procrustes", "cka rbf"])
-def test_a_layer_in_which_nothing_varies_is_an_error(name):
-    network = models.myrtle(3, in_channels=1)
-    with torch.no_grad():
-        network.bn2.weight.zero_()
-        network.bn2.bias.fill_(-1.0)
-    assert "onstant" in sentence(
-        lambda: compare(network, network, LAYERS, normal(10, 1, 8, 8, seed=0), measure=name, device="cpu")
-    ) or "varies" in sentence(
-        lambda: compare(network, network, LAYERS, normal(10, 1, 8, 8, seed=0), measure=name, device="cpu")
-    )
-
-
 @FEW
-@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("name", ["cka", "procrustes"])
 def test_a_layer_named_twice_is_compared_twice(setting, name):
     first, second, images = setting
     table = compare(first, second, ["relu2", "relu2"], images, name, layers2=["relu4"], device="cpu")
     assert table.shape == (2, 1) and table.iloc[0, 0] == pytest.approx(table.iloc[1, 0])
-
-
-@pytest.mark.parametrize("name", MEASURES)
-def test_images_with_a_nan_are_named_as_what_they_are(setting, name):
-    first, second, images = setting
-    images = images.clone()
-    images[3, 0, 2, 2] = torch.nan
-    said = sentence(lambda: compare(first, second, LAYERS, images, measure=name, device="cpu"))
-    assert "finite features, layer 'relu1' returns NaN" in said
 
 
 @pytest.mark.parametrize("name", ["procrustes", "cka rbf"])
@@ -326,18 +282,6 @@ def test_positions_are_no_samples_beside_a_layer_without_them(name):
     said = sentence(lambda: compare(network, network, ["1", "3"], images, spatial="samples", **options))
     assert "(12, 3, 6, 6) and (12, 3): choose spatial='mean' or 'features'" in said
     assert compare(network, network, ["1", "3"], images, spatial="mean", **options).shape == (2, 2)
-
-
-def test_images_that_are_no_tensor_are_said_so(setting, unchecked):  # as a user meets the library
-    first, second, images = setting
-    tokens = {"input_ids": images, "attention_mask": images}
-    advice = {
-        "ndarray: use torch.as_tensor.": images.numpy(),
-        "dict: use one of its tensors, such as ['input_ids'], and wrap a model that takes several.": tokens,
-    }
-    for said, given in advice.items():
-        with pytest.raises(TypeError, match=re.escape(f"Expected a tensor as images, was given {said}")):
-            compare(first, second, LAYERS, given)
 
 
 def signal_network(seed: int, positions: int = 24) -> nn.Module:
@@ -389,18 +333,18 @@ def test_where_channels_are_is_seen_behind_any_steps():
 def test_calibrated_values_are_0_for_unrelated_and_1_for_equal_features_of_similarities_and_distances():
     for name in ("cka biased", "procrustes angle", "mutual knn"):
         calibrated = []
-        for seed in range(12):
+        for seed in range(6):
             X, Y = normal(30, 12, seed=seed), normal(30, 12, seed=1000 + seed)
             found = null(name, X, Y, repeats=30, generator=generator(seed))
             calibrated.append(found.calibrated)
-        assert abs(sum(calibrated) / 12) < 0.05, name
+        assert abs(sum(calibrated) / 6) < 0.07, name
         equal = null(name, X, X, repeats=19, generator=generator(0))
         assert abs(equal.calibrated - 1) < 1e-6 and equal.p_value == 1 / 20, name
 
 
 def test_p_values_of_independent_features_are_at_most_their_level_as_often_as_that():
     below = 0
-    for seed in range(100):
+    for seed in range(60):
         X, Y = normal(20, 5, seed=seed), normal(20, 5, seed=1000 + seed)
         below += null(cka, X, Y, repeats=9, generator=generator(seed)).p_value <= 0.3
-    assert 18 <= below <= 42  # 30 ± 2.6 standard deviations
+    assert 9 <= below <= 27  # 18 ± 2.5 standard deviations

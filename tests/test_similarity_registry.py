@@ -1,4 +1,4 @@
-"""Every measure is held to what the registry declares: a dozen draws for each, invariance or not; metrics."""
+"""Every measure is held to what the registry declares: a few draws for each, invariance or not; metrics."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,6 @@ from torch import Tensor
 
 from intertwine.groups import GeneralLinear, GReLU, Orthogonal, Permutations
 from intertwine.similarity import INVARIANCES, MEASURES, which
-from intertwine.similarity.registry import as_measure
 
 DRAWS, C, N = 12, 6, 40
 
@@ -113,7 +112,7 @@ def test_the_triangle_inequality_holds_where_it_is_declared(name):
         return float(1 - measure(X, Y) if measure.similarity else measure(X, Y))
 
     broken = 0
-    for seed in range(30):
+    for seed in range(16):
         draw = generator(seed)
         X, E = (normal(20, 4, generator=draw) for _ in range(2))
         step = 0.05 if seed % 2 else 2.0
@@ -134,7 +133,7 @@ def test_between_layers_of_unequal_widths_only_some_are_metrics(name):
         triples += [
             (mirrored, mirrored * flip, torch.nn.functional.pad(mirrored, (0, 1)))
         ]  # turned in the third
-    for seed in range(20):
+    for seed in range(10):
         draw = generator(seed)
         triples.append(tuple(normal(6, width, generator=draw) for width in (2, 2, 4)))
 
@@ -152,9 +151,3 @@ def test_which_measure_when_says_what_the_registry_says():
     assert table.loc["pwcca", "orthogonal"] == "second" and table.loc["cka", "invertible linear"] == "no"
     assert table.loc["soft matching", "kind"] == "distance" and table.loc["cka", "range"] == "-1 to 1"
     assert table["use"].str.len().min() > 10 and set(table["metric"]) == {"yes", "equal widths", "no"}
-
-
-def test_an_unknown_measure_names_the_nearest():
-    with pytest.raises(ValueError, match="was given 'ckaa'; did you mean 'cka'"):
-        as_measure("ckaa")
-    assert as_measure(MEASURES["cca"]) is MEASURES["cca"]

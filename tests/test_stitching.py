@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from intertwine.alignment import LinearMap
 from intertwine.data import Dataset
 from intertwine.groups import GReLU
-from intertwine.stitching import STITCH_RECIPES, Junction, split, stitch
+from intertwine.stitching import STITCH_RECIPES, split, stitch
 from intertwine.stitching.batch_norm import reestimate, tracked
 from intertwine.stitching.make import join
 from intertwine.weightspace import find_symmetries
@@ -79,7 +79,7 @@ class Dropping(nn.Module):
 # --- split ---
 
 
-@pytest.mark.parametrize(("name", "layer"), LAYERS, ids=lambda x: x if isinstance(x, str) else x.name)
+@pytest.mark.parametrize(("name", "layer"), FEWER, ids=lambda x: x if isinstance(x, str) else x.name)
 def test_front_and_back_are_the_model(name, layer):
     model = network(name)
     x = inputs(model)
@@ -127,28 +127,6 @@ def test_a_model_with_functions_is_cut_too():
     torch.testing.assert_close(back(front(x)), model(x), rtol=0, atol=0)
     assert any(p is model.shift for p in back.parameters())
     assert not any(p is model.shift for p in front.parameters())
-
-
-def test_a_cut_that_cannot_be_is_refused():
-    with pytest.raises(ValueError, match=r"nearest are 'block3.relu1'"):
-        split(network("resnet20 A"), "block3.rely1")
-    with pytest.raises(ValueError, match=r"so does .* or give shortcut='stitched' or 'passed on' \("):
-        split(network("resnet20 A"), "block3.relu1")
-    with pytest.raises(ValueError, match="called 2 times"):
-        split(Entangled(), "shared")
-    with pytest.raises(ValueError, match="not called"):
-        split(Entangled(), "unused")
-
-    class Moody(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.layer = nn.Linear(2, 2)
-
-        def forward(self, x):
-            return self.layer(x) if x.sum() > 0 else x
-
-    with pytest.raises(ValueError, match=r"torch.fx can trace, Moody is not one"):
-        split(Moody(), "layer")
 
 
 # --- stitch ---
@@ -354,42 +332,6 @@ def test_an_element_of_a_group_is_no_matrix_and_no_error_prints_it(known, unchec
     torch.testing.assert_close(stitched(x), model(x), rtol=1e-4, atol=1e-4)
     with pytest.raises(ValueError, match="the images that a LinearMap is made from"):
         stitch(model, model, at="1", kind=linear(torch.eye(64)), recipe="digits")
-
-
-def test_stitches_that_cannot_be_are_refused():
-    net, residual = network("myrtle"), network("resnet20 A")
-    x, eye = inputs(net), linear(torch.eye(4))
-    with pytest.raises(ValueError, match="as many values"):
-        join(residual, residual, ("block2.relu1", "block2"), eye, shortcut="passed on", example=x)
-    with pytest.raises(ValueError, match="two layers of feature maps"):
-        join(net, net, ("relu4", "flatten"), eye, example=x)
-    with pytest.raises(ValueError, match="passed on, was given one of 4 channels for one of 8"):
-        join(residual, residual, ("block2.relu1", "block4.relu1"), eye, shortcut="passed on", example=x)
-    for layers, said in ((("relu1", "rely2"), "2, a Network"), (("rely2", "relu1"), "1, a Network")):
-        with pytest.raises(ValueError, match=rf"layer of model {said}, was given 'rely2': the nearest"):
-            join(net, net, layers, eye, example=x)
-    with pytest.raises(ValueError, match="shortcut to be one of"):
-        join(residual, residual, "block2.relu1", eye, shortcut="shared")
-    for map in (linear(normal(7, 5)), linear(normal(8, 5)), linear(normal(7, 4)), nn.Conv2d(4, 4, 1)):
-        with pytest.raises(
-            ValueError, match=r"Expected a stitch from 4 channels to 8, .* does not fit: .+"
-        ) as e:
-            join(net, net, ("relu1", "relu2"), map, example=x)
-        assert "\n" not in str(e.value)
-    join(net, net, ("relu1", "relu2"), linear(normal(8, 4)), example=x)
-    join(net, net, ("relu1", "relu2"), nn.Conv2d(4, 8, 1).double(), example=x)  # not yet of one type
-
-
-def test_a_place_that_is_no_name_and_networks_of_another_type_are_refused(unchecked):
-    net = network("myrtle")
-    few = Dataset.of(inputs(net, 20), torch.arange(20) % 3)
-    for at in (2, net.relu1, ("relu1",)):
-        with pytest.raises(ValueError, match="name of a layer, or a pair of two names, was given"):
-            join(net, net, at, linear(torch.eye(4)))
-    double = copy.deepcopy(net).double()
-    for pair, which in (((double, net), 1), ((net, double), 2)):
-        with pytest.raises(ValueError, match=rf"model {which} is in torch.float64: use .float\(\)"):
-            Junction(*pair, "relu1", few, device="cpu")
 
 
 def test_a_stitch_of_signals_maps_channels():

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from functools import cache
 
-import jaxtyping
 import pandas as pd
 import pytest
 import torch
@@ -12,7 +11,6 @@ from torch import nn
 from intertwine.stitching import barriers, between, line
 from intertwine.training import evaluate, train
 from intertwine.weightspace import find_symmetries, match
-from intertwine.weightspace.act.space import Moved
 from intertwine_book import data, models
 from intertwine_book.zoo import RECIPES
 
@@ -83,17 +81,6 @@ def test_re_estimated_statistics_do_not_depend_on_the_old_ones():
     assert before < after == pytest.approx(evaluate(network(), TEST.images, TEST.labels), abs=0.03)
 
 
-def test_a_match_and_a_single_fraction_are_not_taken_for_others():
-    jaxtyping.config.update("jaxtyping_disable", True)  # as a user meets the library
-    try:
-        with pytest.raises(TypeError, match=r"was given a Moved: of a match, give its .model"):
-            line(network(), Moved(network(), {}), TRAIN, TEST, [0.5])
-        with pytest.raises(TypeError, match=r"Expected a list of fractions, was given 0.5: write \[0.5\]"):
-            line(network(), network(), TRAIN, TEST, 0.5)
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
-
-
 def test_lines_that_lie_together_are_told_apart_by_all_their_columns():
     lines = line(network(), network(), TRAIN, TEST, [0.0, 1.0]).assign(pair=0)
     with pytest.raises(ValueError, match=r"found 2 and 2 at \{'pair': 0\}: name in `by` .* batch_norm\."):
@@ -114,10 +101,3 @@ def test_tied_and_complex_weights_lie_at_the_same_share_of_the_way():
         a, b = build(), build()
         for x, y, z in zip(*(n.parameters() for n in (a, b, between(a, b, 0.25))), strict=True):
             torch.testing.assert_close(z, 0.75 * x + 0.25 * y)
-
-
-def test_networks_of_other_shapes_have_no_line_between_them():
-    with pytest.raises(
-        ValueError, match=r"Expected networks of the same shapes, was given 'weight' of shape"
-    ):
-        between(nn.Linear(3, 4, bias=False), nn.Linear(3, 1, bias=False), 0.5)

@@ -284,19 +284,6 @@ def test_birkhoff_takes_the_papers_steps(seed, n):
     assert (W.sum() - stitch.scales.sum()).abs() < 1e-4 and ((W != 0).sum(1) <= 1).all()
 
 
-def test_stitches_that_cannot_be_are_refused():
-    square = Statistics.of(normal(9, 3), normal(9, 3))
-    for call, sentence in (
-        (lambda: LowRank(normal(3, 2), rank=3), "rank from 1 to 2"),
-        (lambda: OrthogonalMap(normal(2, 3)), "no more channels in than out"),
-        (lambda: OrthogonalMap(2 * torch.eye(2)), "isometry"),
-        (lambda: Entropic(Statistics.of(normal(9, 3), normal(9, 2))), "same width"),
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            call()
-    assert Entropic(square).weight.shape == (3, 3)
-
-
 def test_an_isometry_is_completed_alike_in_every_process_and_draws_nothing_from_others():
     states = []
     for seed in (1, 2):

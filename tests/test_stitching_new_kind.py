@@ -89,16 +89,3 @@ def test_a_function_of_statistics_returns_a_matrix_or_a_map():
     assert torch.equal(plain, mapped)
     with pytest.raises(ValueError, match=said):
         stitch(*pair, kind=lambda _: 1.0, **options)
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"most": 1.0}, r"^Expected options of the kind Diagonal \(least\), was given most\.$"),
-        ({"start": "G_RELU"}, r"^Expected start to be one of identity, .*, was given 'G_RELU'\.$"),
-        ({"start": LinearMap(torch.eye(3))}, r"^Expected to start from a map of 8 channels to 8, .*\.$"),
-    ],
-)
-def test_what_it_does_not_take_is_said_as_of_any_kind(options, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        stitch(*moved(), at="relu2", kind=Diagonal, train=TRAIN, device="cpu", **options)

@@ -4,14 +4,13 @@ import copy
 from dataclasses import replace
 from functools import cache
 
-import jaxtyping
 import pytest
 import torch
 import torch.nn.functional as F
 from helpers import generator
 from torch import Tensor, nn
 
-from intertwine.alignment import Statistics, least_squares, permutation
+from intertwine.alignment import least_squares, permutation
 from intertwine.data import Dataset
 from intertwine.groups import GReLU
 from intertwine.stitching import (
@@ -38,7 +37,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 TRAIN, TEST = data.load("digits", "train"), data.load("digits", "test")
 ORDER = torch.randperm(len(TRAIN), generator=torch.Generator().manual_seed(0))
 FIT, VALIDATION = TRAIN[ORDER[200:].sort().values], TRAIN[ORDER[:200].sort().values]
-PLAIN = StitchRecipe(epochs=2, batch_size=64, lr=0.05, momentum=0.5, weight_decay=1e-3)
+PLAIN = StitchRecipe(epochs=1, batch_size=64, lr=0.05, momentum=0.5, weight_decay=1e-3)
 EXACT = {"device": "cpu", "dtype": "float32"}
 
 
@@ -124,7 +123,6 @@ def test_stitches_made_together_are_those_made_alone(changes):
     kinds = {"full": {"kind": "full", "start": "random", "recipe": recipe}}
     kinds["sparse"] = {"kind": "sparse", "alpha": 0.01, "recipe": recipe}
     kinds["fit"] = {"kind": "least squares"}
-    kinds["rank 2"] = {"kind": "low rank", "rank": 2, "recipe": recipe}
     kinds["another order"] = {**kinds["full"], "seed": 4}
     together = stitch_all(place, kinds, seed=3)
     assert [*together] == [*kinds]
@@ -213,17 +211,17 @@ def test_reestimated_statistics_are_those_behind_the_stitch():
 def test_the_validation_set_chooses_and_the_test_set_reports():
     place = junction()
     start = uniform(place)
-    recipe = replace(PLAIN, epochs=6, lr=0.5)
+    recipe = replace(PLAIN, epochs=4, lr=0.5)
     trained = train_stitch(place, start, recipe, seed=0)
     history = trained.history
-    assert history["epoch"].tolist() == list(range(7))
+    assert history["epoch"].tolist() == list(range(5))
     best = history["validation_accuracy"].max()
     assert history["validation_accuracy"][trained.epoch] == best
     assert accuracy(trained, VALIDATION) == pytest.approx(best)
     judged = place.judge(trained)
     assert accuracy(trained) == judged.accuracy == history["test_accuracy"][trained.epoch]
     last = train_stitch(junction(validation=None), start, recipe, seed=0)
-    assert last.epoch == 6 and last.evaluate(TEST) == history["test_accuracy"][6]
+    assert last.epoch == 4 and last.evaluate(TEST) == history["test_accuracy"][4]
     with torch.no_grad():
         logits, soft = trained(TEST.images), network(1)(TEST.images).softmax(1)
     assert judged.loss == pytest.approx(F.cross_entropy(logits, TEST.labels).item(), rel=1e-4)
@@ -292,18 +290,6 @@ def test_dropout_in_a_stitch_depends_on_the_seed_alone():
     assert not torch.equal(first.stitch[0].weight, other.stitch[0].weight)
 
 
-def test_a_recipe_for_networks_is_not_one_for_stitches():
-    place = junction()
-    jaxtyping.config.update("jaxtyping_disable", True)  # as a user meets the library
-    try:
-        with pytest.raises(
-            TypeError, match=r"Expected a StitchRecipe, was given a Recipe: take one of STITCH_R"
-        ):
-            stitch_at(place, "full", recipe=RECIPES["digits"])
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
-
-
 def test_shortcuts_train_too():
     net = models.resnet20(2, in_channels=1).eval()
     place = Junction(net, net, "block4.relu1", FIT, test=TEST, shortcut="passed on", **EXACT)
@@ -331,9 +317,8 @@ def planted(net: nn.Module, k: int, seed: int) -> nn.Module:
     return twin
 
 
-@pytest.mark.parametrize("k", [2, 3])
-def test_planted_elements_are_recovered_by_task_loss(k):
-    net = network(0)
+def test_planted_elements_are_recovered_by_task_loss():
+    net, k = network(0), 3
     twin, layer = planted(net, k, seed=k), f"relu{k}"
     assert accuracy(twin) == pytest.approx(accuracy(net), abs=0.0021)
     place = Junction(net, twin, layer, FIT, validation=VALIDATION, test=TEST, **EXACT)
@@ -353,42 +338,18 @@ def test_planted_elements_are_recovered_by_task_loss(k):
 def test_our_optimiser_beats_the_relaxation():
     """After as many epochs."""
     birkhoff = replace(STITCH_RECIPES["godfrey2022 birkhoff"], flip=False, shift=0, batch_norm="frozen")
-    for layer in ("relu2", "relu3"):
-        place = junction(layer)
-        ours, theirs = (
-            stitch_at(place, kind, recipe=replace(recipe, epochs=4)).evaluate(TEST)
-            for kind, recipe in (("G_ReLU", STITCH_RECIPES["digits"]), ("Birkhoff", birkhoff))
-        )
-        assert ours >= theirs
+    place = junction("relu3")
+    ours, theirs = (
+        stitch_at(place, kind, recipe=replace(recipe, epochs=3)).evaluate(TEST)
+        for kind, recipe in (("G_ReLU", STITCH_RECIPES["digits"]), ("Birkhoff", birkhoff))
+    )
+    assert ours >= theirs
 
 
 # --- tables ---
 
 
 ONCE = {"recipe": replace(PLAIN, epochs=1)}
-
-
-def test_names_that_are_unknown_get_one_sentence():
-    for options, sentence in (
-        ({"kind": "low rang"}, "kind to be one of identity, .*, was given 'low rang'"),
-        ({"kind": "low rank"}, "Expected rank= for the kind 'low rank'"),
-        ({"kind": "low rank", "rnk": 3}, r"of the kind 'low rank' \(rank and affine\), was given rnk"),
-        ({"kind": "full", "start": "nowhere", "recipe": PLAIN}, "start to be one of"),
-        (
-            {"kind": "full", "start": least_squares(Statistics.of(torch.eye(3), torch.eye(3)))},
-            "map of 8 channels",
-        ),
-        ({"kind": "full", "recipe": "slow"}, "recipe to be one of"),
-        ({"kind": "Birkhoff"}, "a recipe for the kind 'Birkhoff', which has no closed form"),
-        ({"kind": "Birkhoff", "start": "random", "recipe": PLAIN}, "no start= for the kind 'Birkhoff'"),
-        ({"kind": "permutation", "recipe": PLAIN}, "use kind='full', start='permutation'"),
-        ({"kind": torch.eye(8), "rank": 3}, "names or classes alone, was given rank for a Tensor: leave"),
-        ({"kind": nn.Conv2d}, "class with `fit` or `start`, was given Conv2d"),
-    ):
-        with pytest.raises(ValueError, match=sentence):
-            stitch_at(junction(), **options)
-    with pytest.raises(ValueError, match="train=, the images that 'identity' is made from"):
-        stitch(network(0), network(1), at="relu2", kind="identity")
 
 
 NEEDED = {"rank": 2, "alpha": 10.0}

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -15,14 +16,23 @@ DIGITS = data.load("digits", "train")
 SPEC = Spec("myrtle", DIGITS, replace(RECIPES["digits"], epochs=1), {"width": 2, "in_channels": 1})
 
 
-@pytest.fixture
-def place(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
     """A folder that keeps two networks, of seeds 0 and 1."""
+    folder = tmp_path_factory.mktemp("kept")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("INTERTWINE_NETWORKS", str(folder))
+        for seed, trained in enumerate(zoo.get(SPEC, [0, 1], root=folder.with_name("zoo"), device="cpu")):
+            accuracy = evaluate(kept.rounded(trained.network), DIGITS.images, DIGITS.labels)
+            kept.keep(SPEC, (seed, seed), trained, accuracy, precision="torch.float32")
+    return folder
+
+
+@pytest.fixture
+def place(filled, tmp_path, monkeypatch):
+    """A copy of that folder, for one test."""
     monkeypatch.setenv("INTERTWINE_NETWORKS", str(tmp_path / "networks"))
-    for trained, seed in zip(zoo.get(SPEC, [0, 1], root=tmp_path / "zoo", device="cpu"), (0, 1), strict=True):
-        accuracy = evaluate(kept.rounded(trained.network), DIGITS.images, DIGITS.labels)
-        kept.keep(SPEC, (seed, seed), trained, accuracy, precision="torch.float32")
-    return tmp_path / "networks"
+    return shutil.copytree(filled, tmp_path / "networks")
 
 
 def test_a_kept_network_is_found_and_nothing_is_trained(place, tmp_path, monkeypatch, capsys):

@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import re
 from functools import partial
 from inspect import unwrap
 
@@ -162,48 +161,6 @@ def test_without_weights_in_memory_masks_decide_on_steps():
     with pytest.warns(UserWarning, match="not checked"):
         space = find_symmetries(on_meta(Masked), batch)
     assert str(space) == str(find_symmetries(Masked().eval(), batch)) and "masks like this one" in str(space)
-
-
-def quantised(model: nn.Module) -> nn.Module:
-    return torch.ao.quantization.quantize_dynamic(model, {nn.Linear})
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "made, said",
-    [
-        (torch.jit.script, "give the model that was scripted or traced"),
-        (lambda m: torch.jit.trace(m, torch.zeros(1, 3)), "give the model that was scripted or traced"),
-        (lambda m: torch.jit.freeze(torch.jit.script(m)), "give the model that was scripted or traced"),
-        (lambda m: torch.export.export(m, (torch.zeros(1, 3),)), "give the model that was exported"),
-        (lambda m: torch.export.export(m, (torch.zeros(1, 3),)).module(), "give the model that was exported"),
-        (quantised, "whose module '0' is a torch.ao.*: find the symmetries of the model before it is quant"),
-        (lambda m: m.state_dict(), "a collections.OrderedDict: weights do not say how they are used"),
-        (lambda m: lambda x: m(x), "wrap a function of tensors in one"),
-        (lambda m: type(m), r"make one, such as Sequential\(\)"),
-    ],
-)
-def test_a_model_whose_calls_cannot_be_followed_gets_one_sentence_with_the_way_out(made, said):
-    given = made(perceptron())
-    assert re.search(said, sentence(lambda: unwrap(find_symmetries)(given, torch.zeros(1, 3))))
-
-
-class Experts(nn.Module):
-    """Experts that are skipped, in a model of transformers."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.config = type("Config", (), {"_experts_implementation": "eager"})()
-        self.experts = nn.ModuleList(nn.Linear(3, 3) for _ in "12")
-        self.experts.forward = lambda x: self.experts[int(x.sum() > 0)](x)
-
-    def forward(self, x):
-        return self.experts(x)
-
-
-def test_experts_that_are_skipped_are_pointed_to_the_other_implementation_of_their_library():
-    said = sentence(lambda: find_symmetries(Experts().eval(), torch.zeros(1, 3)))
-    assert 'as by config._experts_implementation = "batched_mm"' in said
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

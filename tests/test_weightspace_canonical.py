@@ -9,6 +9,7 @@ from helpers import difference, generator
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
+from weightspace_models import Net
 
 from intertwine.groups.orthonormal import generic
 from intertwine.weightspace import canonicalise, find_symmetries, match
@@ -19,19 +20,6 @@ def conv(a: int, b: int, k: int = 1, groups: int = 1, eps: float = 1e-5) -> nn.S
     return nn.Sequential(
         nn.Conv2d(a, b, k, padding=k // 2, groups=groups, bias=False), nn.BatchNorm2d(b, eps)
     )
-
-
-class Net(nn.Module):
-    """Modules by name and a forward given as a function."""
-
-    def __init__(self, forward, **parts):
-        super().__init__()
-        self.run = forward
-        for name, part in parts.items():
-            setattr(self, name, part)
-
-    def forward(self, x):
-        return self.run(self, x)
 
 
 def star() -> nn.Module:
@@ -176,7 +164,7 @@ PICTURE = torch.randn(1, 3, 32, 32, generator=generator(6), dtype=torch.float64)
 
 
 def one_normal_form(model: nn.Module, inputs: torch.Tensor, seeds=range(2)):
-    space = find_symmetries(model, inputs)
+    space = find_symmetries(model, inputs, check=False)
     expected = canonicalise(space, model).model
     torch.testing.assert_close(expected(inputs), model(inputs), rtol=1e-7, atol=1e-8)
     for seed in seeds:
@@ -282,8 +270,8 @@ def test_in_float32_random_rows_seldom_tie():
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(16, 256), nn.GELU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 4))
     space, left_open = find_symmetries(model.eval(), torch.zeros(1, 16)), 0
-    for _ in range(20):
+    for _ in range(10):
         for x in model.parameters():
             nn.init.normal_(x)
         left_open += len(canonicalise(space, model).undetermined)
-    assert left_open <= 4  # of 40 spaces; one in a hundred is expected
+    assert left_open <= 2  # of 20 spaces; one in a hundred is expected

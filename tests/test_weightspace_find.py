@@ -7,10 +7,11 @@ import pytest
 import torch
 import weightspace_models as zoo
 import yaml
-from helpers import generator, normal64
+from helpers import difference, generator, normal64
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
+from weightspace_models import Net
 
 from intertwine.weightspace import find_symmetries, relative_error, verify
 from intertwine_book import models
@@ -29,21 +30,16 @@ def image(*shape: int) -> torch.Tensor:
     return torch.randn(*shape, generator=generator(1), dtype=torch.float64)
 
 
-def unchanged(model: nn.Module, inputs: torch.Tensor, trials: int = 5):
+def unchanged(model: nn.Module, inputs: torch.Tensor, trials: int = 2):
     """The symmetries of a randomised model, after checking that random elements keep its function."""
     model = zoo.randomise(model, generator())
-    space, draw = find_symmetries(model, inputs), generator(2)
+    space, draw = find_symmetries(model, inputs, check=False), generator(2)
     with torch.no_grad():
         expected = model(inputs)
         assert expected.abs().max() > 0
         for _ in range(trials):
             assert relative_error(space.act(model, space.sample(draw))(inputs), expected) < TOLERANCE
     return model, space
-
-
-def largest_difference(one: nn.Module, other: nn.Module) -> float:
-    pairs = zip(one.state_dict().values(), other.state_dict().values(), strict=True)
-    return max(((x - y).abs().max() / y.abs().max().clamp(min=1e-300)).item() for x, y in pairs)
 
 
 @pytest.mark.parametrize("name", MATRIX)
@@ -54,7 +50,7 @@ def test_torchvision_networks_keep_their_function(name):
 @pytest.mark.parametrize("name", MATRIX)
 def test_the_groups_of_torchvision_networks_are_those_of_theory(name):
     size = 224 if name == "vit_b_16" else 32
-    space = find_symmetries(zoo.full(name), torch.zeros(1, 3, size, size))
+    space = find_symmetries(zoo.full(name), torch.zeros(1, 3, size, size), check=False)
     assert Counter(space.to_frame()["group"]) == {row["group"]: row["count"] for row in merged(THEORY[name])}
 
 
@@ -87,7 +83,7 @@ def test_transformers_keep_their_function_and_have_the_groups_of_theory(name):
     ],
 )
 def test_the_action_is_a_homomorphism_and_representations_move_as_it_says(build, shape):
-    model, space = unchanged(build(), image(*shape), trials=2)
+    model, space = unchanged(build(), image(*shape))
     check_action(model, space, image(*shape))
 
 
@@ -95,9 +91,9 @@ def check_action(model: nn.Module, space, inputs: torch.Tensor) -> None:
     draw = generator(3)
     g, h = space.sample(draw), space.sample(draw)
     twice = space.act(space.act(model, h), g)
-    assert largest_difference(space.act(model, space.compose(g, h)), twice) < 1e-9
-    assert largest_difference(space.act(space.act(model, g), space.inverse(g)), model) < 1e-9
-    assert largest_difference(space.act(model, space.identity()), model) == 0
+    assert difference(space.act(model, space.compose(g, h)), twice) < 1e-9
+    assert difference(space.act(space.act(model, g), space.inverse(g)), model) < 1e-9
+    assert difference(space.act(model, space.identity()), model) == 0
     found = verify(space, model, g, inputs)
     assert found.output < TOLERANCE
     assert (found.spaces["error"] < TOLERANCE).all()
@@ -113,7 +109,7 @@ activations = [nn.ReLU(), nn.Tanh(), nn.GELU(), nn.LeakyReLU(-1.0), nn.Identity(
     ),
     st.integers(0, 2**20),
 )
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_perceptrons_of_any_shape(layers, seed):
     modules, before = [], 3
     for width, activation, norm in layers:
@@ -124,19 +120,6 @@ def test_perceptrons_of_any_shape(layers, seed):
     space = find_symmetries(model, x)
     moved = space.act(model, space.sample(generator(seed)))
     torch.testing.assert_close(moved(x), model(x), rtol=1e-7, atol=1e-9 * model(x).abs().max().item())
-
-
-class Net(nn.Module):
-    """Modules by name and a forward given as a function."""
-
-    def __init__(self, forward, **parts):
-        super().__init__()
-        for name, part in parts.items():
-            setattr(self, name, part)
-        self.run = forward
-
-    def forward(self, x):
-        return self.run(self, x)
 
 
 def conv(i, o, k=1, **options):
@@ -249,7 +232,7 @@ def test_small_networks_have_the_groups_of_theory(name):
 def check_action_of(model: nn.Module, space) -> None:
     draw = generator(3)
     g, h = space.sample(draw), space.sample(draw)
-    assert largest_difference(space.act(model, space.compose(g, h)), space.act(space.act(model, h), g)) < 1e-9
+    assert difference(space.act(model, space.compose(g, h)), space.act(space.act(model, h), g)) < 1e-9
 
 
 FROZEN = {
@@ -298,15 +281,6 @@ def test_one_wrong_tie_is_noticed():
     assert relative_error(moved(x), model(x)) > 1e-3
 
 
-def test_the_model_is_not_changed():
-    model = zoo.randomise(models.resnet20(4), generator())
-    before = {name: x.clone() for name, x in model.state_dict().items()}
-    space = find_symmetries(model, image(2, 3, 8, 8))
-    space.act(model, space.sample(generator()))
-    assert all(torch.equal(x, before[name]) for name, x in model.state_dict().items())
-    assert all(p.requires_grad and p.grad is None for p in model.parameters())
-
-
 def test_dimension_and_components_are_those_of_the_product():
     model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 3), nn.Linear(3, 2)).eval()
     space = find_symmetries(model, torch.zeros(1, 3))
@@ -328,60 +302,6 @@ def test_a_float32_model_keeps_its_dtype():
     assert {p.dtype for p in moved.parameters()} == {torch.float32}
     x = torch.randn(2, 3, 8, 8, generator=generator())
     assert relative_error(moved(x), model(x)) < 1e-3
-
-
-@pytest.mark.parametrize(
-    "model, inputs, sentence",
-    [
-        (nn.Linear(3, 2), torch.zeros(1, 3), "training: call model.eval"),
-        (nn.Linear(3, 2).eval(), torch.zeros(1, 4), r"was given \(1, 4\), on which the model raises"),
-        (
-            Net(lambda s, x: s.a(x) if x.sum() > 0 else x, a=nn.Linear(3, 3)).eval(),
-            torch.ones(1, 3),
-            "__bool__",
-        ),
-        (Net(lambda s, x: x * s.a(x).max().item(), a=nn.Linear(3, 3)).eval(), torch.ones(1, 3), "with item"),
-    ],
-)
-def test_bad_input_gets_one_sentence(model, inputs, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        find_symmetries(model, inputs)
-
-
-def test_another_model_cannot_be_moved():
-    space = find_symmetries(nn.Linear(3, 2).eval(), torch.zeros(1, 3))
-    with pytest.raises(ValueError, match="Expected a model with weight of shape"):
-        space.act(nn.Linear(4, 2), space.identity())
-
-
-def test_a_model_with_further_parameters_is_not_moved():
-    one, more = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)), [nn.ReLU(), nn.Linear(2, 2)]
-    space = find_symmetries(one.eval(), torch.zeros(1, 3))
-    with pytest.raises(
-        ValueError, match=r"the parameters that its .* given one with 4\.weight, too: find the"
-    ):
-        space.act(nn.Sequential(*one, *more).eval(), space.sample(generator()))
-
-
-def test_an_element_of_another_group_gets_one_sentence():
-    def perceptron(width):
-        return nn.Sequential(nn.Linear(3, width), nn.ReLU(), nn.Linear(width, 2)).eval()
-
-    one, x = perceptron(5), torch.zeros(1, 3)
-    space, other = find_symmetries(one, x), find_symmetries(perceptron(6), x)
-    g = space.sample(generator())
-    wanted = r"Expected an element of Σ_5 ⋉ \(R_\{>0\}\)\^5 for the space 1, was given "
-    with pytest.raises(ValueError, match=wanted + "an element of another shape: draw it"):
-        space.act(one, other.sample(generator()))
-    with pytest.raises(ValueError, match=wanted + r"a tensor of shape \(6, 6\)"):
-        space.act(one, {"1": torch.eye(6)})
-    for matrix in (-torch.eye(5), torch.ones(5, 5), torch.eye(5) + 1e-2):
-        with pytest.raises(ValueError, match=wanted + "a matrix outside of it: .* transform_outputs"):
-            space.act(one, {"1": matrix})
-    with pytest.raises(ValueError, match="name or the number of a hidden space, as '1', was given 'relu'"):
-        verify(space, one, g | {"relu": g["1"]}, x)
-    with pytest.raises(ValueError, match="Expected one element for 1, was given another as 0"):
-        space.act(one, g | {0: g["1"]})
 
 
 class MeanGate(nn.Module):

@@ -17,7 +17,6 @@ from intertwine.weightspace.uses import rows
 TOKENS = torch.tensor([[1, 4, 0, 10, 3]])
 MODELS = {
     "llama": lambda: zoo.Llama(words=2000, width=64),
-    "gpt": lambda: zoo.GPT(tied=False, words=800, width=96),
 }
 USES = {
     "act": lambda space, one, other, element: space.act(one, element),

@@ -20,14 +20,12 @@ HERE = Path(__file__).parent
 Step, learnt = steps.Step, steps.learnt
 
 
-def verified(model: nn.Module, x: torch.Tensor, seed: int = 0, trials: int = 2):
-    """The space of a randomised model, whose random elements keep outputs and move values as they say."""
+def verified(model: nn.Module, x: torch.Tensor, seed: int = 0):
+    """The space of a randomised model, whose random element keeps outputs and moves values as it says."""
     model = zoo.randomise(model, generator(seed))
-    space, draw = find_symmetries(model, x), generator(seed + 1)
-    for _ in range(trials):
-        found = verify(space, model, space.sample(draw, scale=0.5), x)
-        assert found.output <= 1e-9
-        assert (found.spaces["error"] <= 1e-9).all()
+    space = find_symmetries(model, x, check=False)  # the rules alone: nothing that they allow is taken back
+    found = verify(space, model, space.sample(generator(seed + 1), scale=0.5), x)
+    assert found.output <= 1e-9 and (found.spaces["error"] <= 1e-9).all()
     return space
 
 
@@ -59,7 +57,7 @@ drawn = st.lists(st.tuples(st.sampled_from(sorted(steps.STEPS)), st.booleans()),
 
 
 @given(drawn, st.integers(0, 2**20))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_any_steps_one_after_another_keep_the_function(chosen, seed):
     built = [steps.Residual(steps.STEPS[name]()) if skip else steps.STEPS[name]() for name, skip in chosen]
     with torch.random.fork_rng(devices=[]):

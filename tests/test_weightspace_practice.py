@@ -16,7 +16,6 @@ from intertwine.weightspace import (
     fold,
     hadamard,
     mappings,
-    match,
     prune,
     relative_error,
     rotate,
@@ -268,15 +267,6 @@ def test_hadamard_is_orthogonal_and_spreads_one_channel_over_all(n):
         hadamard(12, generator(1))
 
 
-def test_where_nothing_can_be_rotated_or_the_space_comes_last_one_sentence_says_so(unchecked):
-    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
-    space = find_symmetries(model, normal(5, 3))
-    assert "a space that may be rotated, was given the groups Σ_4" in sentence(
-        lambda: rotate(space, model, 0)
-    )
-    assert "was given a Sequential first" in sentence(lambda: match(model, model, space))
-
-
 def test_without_units_that_nothing_reads_a_smaller_network_has_the_same_function():
     model, x = zoo.randomise(Branches(), generator()), normal(2, 3, 6, 6).double()
     space = find_symmetries(model, x)
@@ -305,21 +295,6 @@ def test_heads_are_removed_where_the_model_does_not_write_their_number():
         else:
             small = prune(space, model, {heads.space: [2, 0]}, x)
             assert small.q.out_features == 8 and relative_error(small(x), model(x)) < 1e-12
-
-
-def test_units_that_cannot_be_removed_are_refused():
-    model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 2)).eval()
-    space, x = find_symmetries(model, normal(2, 3)), normal(2, 3)
-    assert "with the group GL(4): its units are mixed" in sentence(lambda: prune(space, model, {0: [1]}, x))
-    for wrong in ([], [5], [1, 1], [-1]):
-        assert "Expected some of the units 0 to 4" in sentence(lambda: prune(space, model, {1: wrong}, x))  # noqa: B023
-
-
-def test_a_number_of_units_to_keep_is_no_list_of_them(unchecked):
-    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
-    space, x = find_symmetries(model, normal(2, 3)), normal(2, 3)
-    with pytest.raises(TypeError, match="Expected for '1' the units that stay, was given 4: to keep so many"):
-        prune(space, model, {"1": 4}, x)
 
 
 def test_the_module_that_broke_is_named():

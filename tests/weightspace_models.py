@@ -1,7 +1,7 @@
 """Networks whose symmetries are known: torchvision's, slimmer ones of the same layers, and transformers."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import torch
 from torch import Tensor, nn
@@ -32,6 +32,19 @@ def randomise(model: nn.Module, generator: torch.Generator) -> nn.Module:
             if not parameter.any():
                 uniform(parameter, -0.5, 0.5)
     return model
+
+
+class Net(nn.Module):
+    """Modules by name, and a forward given as a function."""
+
+    def __init__(self, run: Callable[..., Tensor], **parts: nn.Module | nn.Parameter) -> None:
+        super().__init__()
+        self.run = run
+        for name, part in parts.items():
+            setattr(self, name, part)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.run(self, x)
 
 
 def orbit_error(space: WeightSpace, model: nn.Module, seeds: Iterable[int]) -> float:
