@@ -29,12 +29,13 @@ def figures(made: Mapping[str, Any]) -> dict[str, Figure]:
     """A picture for each recipe, from the variables of the page."""
     model, smoothed, many, mlp = (made[name] for name in ("model", "smoothed", "many", "mlp"))
     moved, form = made["elsewhere"], lambda network: made["ws"].canonicalise(made["orbit"], network).model
+    norms = [made["largest"](network, "norm2") for network in (model, smoothed)]
     sizes = [[_flat(layer).numel() for layer in unet.children()] for unet in (made["unet"], made["small"])]
     entries = [network.embed.weight.abs().amax(0) for network in (model, made["turned"])]
     whole, part = (f"router {word}" for word in ("scaled", "forgotten"))
     return {
-        "smooth": bars("largest activation", *(made["largest"](each, "norm2") for each in (model, smoothed))),
-        "spin": bars("largest entry", *entries),
+        "smooth": bars("largest activation", norms[0], norms[1]),
+        "spin": bars("largest entry", entries[0], entries[1]),
         "missed": against(
             ("output before", "output after"),
             {part: (model(many), made["broken"](many)), whole: (model(many), smoothed(many))},
