@@ -34,16 +34,17 @@ const Engine = (() => {
     for (let position = 0; position < s * s; position++) for (let tap = 0; tap < k * k; tap++) {
       const r = Math.floor(position / s) + Math.floor(tap / k) - edge, c = position % s + tap % k - edge;
       if (r < 0 || r >= s || c < 0 || c >= s) continue;
-      for (let o = 0; o < q; o += 2) for (let first = 0; first < p; first += 4) {
-        const at = (position * q + o) * n, next = o + 1 < q ? at + n : at;
-        const four = [first, first + 1, first + 2, first + 3];
-        const [x0, x1, x2, x3] = four.map((i) => ((r * s + c) * p + Math.min(i, p - 1)) * n);
-        const of = (out) => four.map((i) => (out < q && i < p ? weight[(out * p + i) * k * k + tap] : 0));
-        const [a0, a1, a2, a3] = of(o), [b0, b1, b2, b3] = of(o + 1);
+      const w = (o, i) => (o < q && i < p ? weight[(o * p + i) * k * k + tap] : 0);
+      const at = (i) => ((r * s + c) * p + Math.min(i, p - 1)) * n;
+      for (let o = 0; o < q; o += 2) for (let i = 0; i < p; i += 4) {
+        const y0 = (position * q + o) * n, y1 = o + 1 < q ? y0 + n : y0;
+        const x0 = at(i), x1 = at(i + 1), x2 = at(i + 2), x3 = at(i + 3);
+        const a0 = w(o, i), a1 = w(o, i + 1), a2 = w(o, i + 2), a3 = w(o, i + 3);
+        const b0 = w(o + 1, i), b1 = w(o + 1, i + 1), b2 = w(o + 1, i + 2), b3 = w(o + 1, i + 3);
         for (let j = 0; j < n; j++) {
           const u0 = d[x0 + j], u1 = d[x1 + j], u2 = d[x2 + j], u3 = d[x3 + j];
-          y[at + j] += a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3;
-          y[next + j] += b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3;
+          y[y0 + j] += a0 * u0 + a1 * u1 + a2 * u2 + a3 * u3;
+          y[y1 + j] += b0 * u0 + b1 * u1 + b2 * u2 + b3 * u3;
         }
       }
     }

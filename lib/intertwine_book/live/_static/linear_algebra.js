@@ -21,21 +21,26 @@ const Algebra = (() => {
     return C;
   }
 
-  // X Yᵀ for long rows, by four sums each, which need not wait for one another. With X = Y half of the
-  // products are enough.
+  // X Yᵀ for long rows, two by two, as each number read is then used twice; with X = Y half of the products
+  // are enough. Beyond the last row the last is taken again.
   function inner(X, Y) {
-    const P = matrix(X.r, Y.r), n = X.c, x = X.d, y = Y.d;
-    for (let i = 0; i < X.r; i++) for (let j = X === Y ? i : 0; j < Y.r; j++) {
-      let [p, q, r, s, k, a, b] = [0, 0, 0, 0, 0, i * n, j * n];
-      for (; k + 3 < n; k += 4, a += 4, b += 4) {
-        p += x[a] * y[b];
-        q += x[a + 1] * y[b + 1];
-        r += x[a + 2] * y[b + 2];
-        s += x[a + 3] * y[b + 3];
+    const P = matrix(X.r, Y.r), n = X.c, x = X.d, y = Y.d, same = X === Y;
+    const put = (i, j, value) => { P.d[i * Y.r + j] = value; if (same) P.d[j * Y.r + i] = value; };
+    for (let i = 0; i < X.r; i += 2) for (let j = same ? i : 0; j < Y.r; j += 2) {
+      const i1 = Math.min(i + 1, X.r - 1), j1 = Math.min(j + 1, Y.r - 1);
+      const a0 = i * n, a1 = i1 * n, b0 = j * n, b1 = j1 * n;
+      let p = 0, q = 0, r = 0, s = 0;
+      for (let k = 0; k < n; k++) {
+        const u0 = x[a0 + k], u1 = x[a1 + k], v0 = y[b0 + k], v1 = y[b1 + k];
+        p += u0 * v0;
+        q += u0 * v1;
+        r += u1 * v0;
+        s += u1 * v1;
       }
-      for (; k < n; k++, a++, b++) p += x[a] * y[b];
-      P.d[i * Y.r + j] = p + q + r + s;
-      if (X === Y) P.d[j * Y.r + i] = P.d[i * Y.r + j];
+      put(i, j, p);
+      put(i, j1, q);
+      put(i1, j, r);
+      put(i1, j1, s);
     }
     return P;
   }
