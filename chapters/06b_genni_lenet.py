@@ -268,7 +268,8 @@ assert loss.item() < 0.0025
 #
 # :::{prf:proof}
 # A generic plane of dimension $m \le p - d$ meets the tangent space of the orbit in 0 only.
-# So the difference of a point of the orbit and a point of the plane has an injective derivative there, and vanishes only
+# So the difference of a point of the orbit and a point of the plane has an injective derivative
+# there, and vanishes only
 # once nearby.
 # :::
 #
