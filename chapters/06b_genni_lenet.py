@@ -338,7 +338,7 @@ embeddings(pd.concat(parts).sort_values(["set", "seed"], ascending=[False, True]
 # %% [markdown]
 # To count pieces *in a drawn picture* we need a second graph: it joins each drawn point to its ten nearest, and the
 # count depends on this ten.
-# *The start decides whether UMAP keeps the number of pieces.*
+# *The start decides whether UMAP keeps the number of pieces* ({numref}`fig-umap`).
 # From its default, a spectral embedding that the authors leave, it kept the number in all
 # {fact}`06b_genni_lenet.pictures` pictures of four sets of the small network; from random starts it changed
 # {fact}`06b_genni_lenet.changed` ({ref}`rec-umap`).
@@ -388,7 +388,8 @@ class_stack(stack)
 # (sec-guide)=
 # ## From a picture to a group: a guide
 #
-# With `from intertwine import genni`, a `problem`, its `grid` on a plane, and a solution θ (`theta`):
+# With `from intertwine import genni`, `from intertwine.weightspace import find_symmetries`, a `problem`, its `grid` on a
+# plane, and a solution θ (`theta`):
 #
 # :::{list-table}
 # :header-rows: 1
