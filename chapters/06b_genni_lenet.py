@@ -388,8 +388,8 @@ class_stack(stack)
 # (sec-guide)=
 # ## From a picture to a group: a guide
 #
-# With `from intertwine import genni`, `from intertwine.weightspace import find_symmetries`, a `problem`, its `grid` on a
-# plane, and a solution θ (`theta`):
+# With `from intertwine import genni`, `from intertwine.weightspace import find_symmetries`, a `problem`, its `grid`
+# on a plane, and a solution θ (`theta`):
 #
 # :::{list-table}
 # :header-rows: 1
