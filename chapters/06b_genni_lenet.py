@@ -86,22 +86,20 @@ def crosses(target):
     return recorded["crosses"].query("target == @target and network < 3")[["t1", "t2"]]
 
 
-class Planes(Interactive):
-    """Two planes of losses with ε on a slider."""
-
-    def _still(self):
-        panels = {}
-        for target in (AUTHORS, VARIES):
-            axis, losses, zero = plane_of(target)
-            panel = {"grid": Losses(axis, losses), "points": crosses(target)}
-            panels[target] = panel | {"epsilon": 460.0}
-            panels[target] |= {"zero": zero} if zero.any() else {}
-        drawn = loss_planes(panels, low=-3, high=3)
-        with io.BytesIO() as file:
-            drawn.savefig(file, format="png", dpi=130)
-            text = base64.b64encode(file.getvalue()).decode()
-        alt = "Losses on both planes"
-        return f'<img class="still" alt="{alt}" src="data:image/png;base64,{text}">'
+def still_planes():
+    """The picture of both planes where nothing can be moved."""
+    panels = {}
+    for target in (AUTHORS, VARIES):
+        axis, losses, zero = plane_of(target)
+        panel = {"grid": Losses(axis, losses), "points": crosses(target)}
+        panels[target] = panel | {"epsilon": 460.0}
+        panels[target] |= {"zero": zero} if zero.any() else {}
+    drawn = loss_planes(panels, low=-3, high=3)
+    with io.BytesIO() as file:
+        drawn.savefig(file, format="png", dpi=130)
+        text = base64.b64encode(file.getvalue()).decode()
+    alt = "Losses on both planes"
+    return f'<img class="still" alt="{alt}" src="data:image/png;base64,{text}">'
 
 
 figure = make_subplots(1, 2, subplot_titles=[AUTHORS, VARIES], horizontal_spacing=0.08)
@@ -157,7 +155,8 @@ figure.update_layout(
 )
 figure.update_xaxes(title="t₁", range=[-13, 13], constrain="domain")
 figure.update_yaxes(range=[-13, 13])
-Planes(figure, "planes", says="networks below ε = {}")
+says = "networks below ε = {}"
+Interactive(figure, "planes", says, picture=still_planes())
 
 # %% [markdown]
 # :::{figure} #fig-lenet
