@@ -104,8 +104,13 @@ class Planes(Interactive):
         return f'<img class="still" alt="{alt}" src="data:image/png;base64,{text}">'
 
 
-figure = make_subplots(1, 2, subplot_titles=[AUTHORS, VARIES], horizontal_spacing=0.08)
-above = {"type": "constraint", "operation": ">"}
+figure = make_subplots(
+    1,
+    2,
+    subplot_titles=["authors' target", "target that varies"],
+    horizontal_spacing=0.08,
+)
+above = {"type": "constraint", "operation": "<"}  # plotly fills what is excluded
 for k, target in enumerate((AUTHORS, VARIES), 1):
     axis, losses, zero = plane_of(target)
     logs = np.log10(losses.clip(1e-3, 1e3)).round(2).T.tolist()
@@ -132,12 +137,9 @@ steps = [
     for epsilon, label in EPSILONS.items()
 ]
 slider = {"active": len(steps) - 1, "steps": steps, "currentvalue": {"prefix": "ε = "}}
-bar = {
-    "title": {"text": "J/E[y²]"},
-    "thickness": 12,
-    "tickvals": [-3, -2, -1, 0, 1, 2, 3],
-}
-bar["ticktext"] = ["0.001", "0.01", "0.1", "1: zero function", "10", "100", "1000"]
+bar = {"title": {"text": "J/E[y²]"}, "thickness": 10, "orientation": "h", "y": -0.45}
+bar["tickvals"] = [-3, -2, -1, 0, 1, 2, 3]
+bar["ticktext"] = ["0.001", "0.01", "0.1", "1 (zero)", "10", "100", "1000"]
 scale = {
     "colorscale": "GnBu",
     "reversescale": True,
@@ -147,8 +149,8 @@ scale = {
 }
 figure.update_layout(
     template="none",
-    height=380,
-    margin={"l": 35, "r": 10, "t": 30, "b": 35},
+    height=420,
+    margin={"l": 35, "r": 10, "t": 30, "b": 95},
     paper_bgcolor="rgba(0,0,0,0)",
     font={"color": COLOURS["grey"]},
     dragmode=False,
@@ -173,6 +175,7 @@ Planes(figure, "planes", says="networks below ε = {}")
 # Grey: loss above ε times the zero function's.
 # Crosses: the networks that span each plane.
 # Left: the authors' LeNets; right: smaller LeNets, trained to a target that varies.
+# On the scale 1 is the zero function.
 # Recorded.
 # :::
 
@@ -214,7 +217,7 @@ Planes(figure, "planes", says="networks below ε = {}")
 # ## A network that returns 0
 #
 # The paper's LeNet ends in a ReLU.
-# If that ReLU is inactive on every image, the output is 0 and so is the gradient: no step of training moves the
+# If that ReLU is inactive on every image, the output is zero and so is the gradient: no step of training moves the
 # network.
 # The centre of the authors' pictures is such a network:
 
@@ -240,9 +243,9 @@ assert torch.isclose(genni.loss_at(theirs, centre.detach())[0], loss)
 assert loss.item() < 0.0025
 
 # %% [markdown]
-# In the plane of the paper's figure 4 the output is 0 on {fact}`06b_genni_lenet.hatched:.0f` % of the points.
-# The rest of the wide region does not return 0; the threshold alone admits it.
-# In figure 6b *every* point of our coarser grid returns 0: the picture shows a grid, and nothing of LeNet
+# In the plane of the paper's figure 4 the output is zero on {fact}`06b_genni_lenet.hatched:.0f` % of the points.
+# The rest of the wide region does not return zero; the threshold alone admits it.
+# In figure 6b *every* point of our coarser grid returns zero: the picture shows a grid, and nothing of LeNet
 # ({ref}`rec-lenet-four`).
 #
 # :::{admonition} Errata: Lengyel et al. 2020, LeNet
