@@ -34,15 +34,14 @@
 # grid no network fits the target ({numref}`fig-lenet`).
 
 # %% tags=["hide-input"]
-import base64
 import copy
-import io
 import itertools
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import torch
+from IPython.core.pylabtools import print_figure
 from plotly.subplots import make_subplots
 from torch import nn
 
@@ -97,9 +96,7 @@ class Planes(Interactive):
             panels[target] = panel | {"epsilon": 460.0}
             panels[target] |= {"zero": zero} if zero.any() else {}
         drawn = loss_planes(panels, low=-3, high=3)
-        with io.BytesIO() as file:
-            drawn.savefig(file, format="png", dpi=130)
-            text = base64.b64encode(file.getvalue()).decode()
+        text = print_figure(drawn, "png", base64=True)
         alt = "Losses on both planes"
         return f'<img class="still" alt="{alt}" src="data:image/png;base64,{text}">'
 
@@ -271,8 +268,8 @@ assert loss.item() < 0.0025
 #
 # :::{prf:proof}
 # A generic plane of dimension $m \le p - d$ meets the tangent space of the orbit in 0 only.
-# So the difference of a point of the orbit and a point of the plane has an injective derivative there, and vanishes only
-# once nearby.
+# So the difference of a point of the orbit and a point of the plane has an injective derivative there,
+# and vanishes only once nearby.
 # :::
 #
 # This LeNet has thousands of parameters and {fact}`06b_genni_lenet.scalings_small` scalings, so a plane sees points.
@@ -343,7 +340,7 @@ embeddings(pd.concat(parts).sort_values(["set", "seed"], ascending=[False, True]
 # *The start decides whether UMAP keeps the number of pieces.*
 # From its default, a spectral embedding that the authors leave, it kept the number in all
 # {fact}`06b_genni_lenet.pictures` pictures of four sets of the small network; from random starts it changed
-# {fact}`06b_genni_lenet.changed` ({ref}`rec-umap`).
+# {fact}`06b_genni_lenet.changed` ({numref}`fig-umap`, {ref}`rec-umap`).
 # So the paper's reading survives for its start, and a count on the grid needs no picture.
 #
 # (sec-quotient)=
@@ -390,7 +387,8 @@ class_stack(stack)
 # (sec-guide)=
 # ## From a picture to a group: a guide
 #
-# With `from intertwine import genni`, a `problem`, its `grid` on a plane, and a solution θ (`theta`):
+# With `from intertwine import genni`, `from intertwine.weightspace import find_symmetries`, a `problem`, its `grid`
+# on a plane, and a solution θ (`theta`):
 #
 # :::{list-table}
 # :header-rows: 1
