@@ -60,7 +60,7 @@ from intertwine_book.figures.dots import dots
 from intertwine_book.figures.readable import readable
 from intertwine_book.models import fcn
 from intertwine_book.record import Record
-from intertwine_book.tidy import of
+from intertwine_book.tidy import every, of
 
 style.use_style()
 record = Record.at("01_intertwiner_groups", scale, own)
@@ -114,16 +114,6 @@ def formula(name, A):
     """σ(A) σ(I_n)^{-1}, as Lemma 3.1 writes it, whether or not A is in the group."""
     sigma = groups.as_activation(sigma_of(name))
     return sigma(A) @ torch.linalg.inv(sigma(torch.eye(len(A), dtype=torch.float64)))
-
-
-def check_all(sentences):
-    for sentence, condition in sentences.items():
-        told.check(sentence, condition)
-
-
-def every(*conditions):
-    """All of these, whatever their shapes."""
-    return np.concatenate([np.ravel(condition) for condition in conditions])
 
 
 def claim(id, place, statement, rows, value, paper="godfrey2022", kind="universal", **more):
@@ -221,7 +211,7 @@ turn = torch.tensor([[root, -root], [root, root]], dtype=torch.float64)
 best = torch.linalg.lstsq(torch.relu(grid).T, torch.relu(turn @ grid).T).solution.T
 by_best, by_phi = left(best, turn, grid), left(formula("ReLU", turn), turn, grid)
 # fmt: off
-check_all({
+told.check_all({
     "In all draws the lemma holds, also where its hypothesis fails.": lemma_3_1["holds"],
     "Three activations have a singular σ(I).": singular["rank"] < singular["n"],
     "After a turn by 45° before ReLU even the best matrix leaves more than 10 % of the mean square.":
@@ -298,7 +288,7 @@ claim("godfrey-phi-on-group", "§3.1, after Definition 3.2, on the group",
     "too.",
     of(inside, activation=["RBF", "square"]), "homomorphism_error", **ROUNDING, **here)
 # fmt: on
-check_all(
+told.check_all(
     {
         "In the group φ is multiplicative in each draw.": inside["homomorphism_error"] < EXACT,
         "Outside it is off by more than 1 % in each draw, for each of three activations.": every(
@@ -431,7 +421,7 @@ told.verdicts()
 row_of = table_1["activation"].map(lambda name: "x^d" if "x^" in name else name.split("(")[0])
 by_row, found = table_1.groupby(row_of)["holds"].all(), table_1.set_index("activation")["computed"]
 # fmt: off
-check_all({
+told.check_all({
     "Of the six printed rows four hold as they stand.": every(len(by_row) == 6, by_row.sum() == 4),
     "The two others fail at slope −1 and at degree 1, and nowhere else.":
         [*table_1.loc[~table_1["holds"], "activation"]] == ["LeakyReLU(-1.0)", "x^1"],
@@ -557,7 +547,7 @@ claim("godfrey-algorithm", "§3.1, after Definition 3.2",
 kinds, ripples = gallery.set_index("activation"), groups.scalar_group(sigma_of("x·cos(log|x|)"))
 affine = kinds.index[kinds["computed"].isin(["linear", "affine", "constant"])]
 # fmt: off
-check_all({
+told.check_all({
     "Forty activations have the kind of scalars that was derived by hand.":
         every(gallery["holds"], len(gallery) == 40),
     "The words for φ say what φ does, on five elements of each group.": gallery["phi_error"] < EXACT,
@@ -680,7 +670,7 @@ post("swap-count", "Swap, how many",
     "A hidden layer of $N$ neurons has $N!$ of them. (Different weights, generic ones; so by construction.)",
     orders, "holds", link="rec-swap", cases=["n", "found"])
 # fmt: on
-check_all(
+told.check_all(
     {
         "A swap leaves the outputs, in each draw.": swaps["error"] < EXACT,
         "Up to five neurons n! orders give n! different weights, where these are generic.": orders["holds"],
@@ -785,7 +775,7 @@ x = torch.linspace(-2, 2, 5, dtype=torch.float64)[:, None]
 drawn = {name: torch.tensor(value, dtype=torch.float64) for name, value in NEURONS.items()}
 swapped = {"W1": drawn["W1"][[1, 0]], "b1": drawn["b1"][[1, 0]], "W2": drawn["W2"][:, [1, 0]]}
 # fmt: off
-check_all({
+told.check_all({
     "With its bias, a neuron is scaled exactly where α is positive.":
         (scalings[with_bias]["error"] < 1e-12) == positive[with_bias],
     "At each negative α that we tried some output changes by at least as much as the largest output.":
@@ -871,7 +861,7 @@ post("swap-and-scale-history", "Trivial symmetries, who was first",
             "cites {cite:t}`kurkova1994` for a wide range of activations.")
 # fmt: on
 of_equal, of_generic = (of(any_point, point=name) for name in ("two equal neurons", "generic"))
-check_all(
+told.check_all(
     {
         "Swaps and scalings keep the function at each point that we tried.": any_point["error"] < 1e-10,
         "At generic points six orders of three neurons give six settings of the weights.": of_generic[
@@ -940,7 +930,7 @@ readable(
 # %% tags=["hide-input"]
 same = pruning.groupby(["rule", "scaled"])["same"]
 # fmt: off
-check_all({
+told.check_all({
     "The norm of incoming weights removes other neurons after a scaling, in each draw.":
         ~of(pruning, rule=RULES[0])["same"],
     "The product of both norms removes the same after a scaling of its layer, in each draw.":
@@ -991,7 +981,7 @@ readable(
 
 # %% tags=["hide-input"]
 # fmt: off
-check_all({
+told.check_all({
     "exp may be shifted by any amount, and no other that we tried.":
         [*found.loc[found["every_t"], "activation"]] == ["exp"],
     "GELU and ReLU have none.":

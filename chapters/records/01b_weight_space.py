@@ -61,7 +61,7 @@ from intertwine_book.figures.curves import mean_curves, single_curves
 from intertwine_book.figures.readable import readable
 from intertwine_book.live.valley import of_digits
 from intertwine_book.record import Record
-from intertwine_book.tidy import of
+from intertwine_book.tidy import ends, every, of
 
 style.use_style()
 device = devices.pick(device)
@@ -131,22 +131,6 @@ def sharpness(at, H):
     relative = at.abs()[:, None] * H * at.abs()
     ends = (torch.linalg.eigvalsh(each)[-1].item() for each in (H, relative))
     return dict(zip(("largest_eigenvalue", "relative_eigenvalue"), ends, strict=True))
-
-
-def ends(**values):
-    """The smallest and the largest: facts <name>_low and <name>_high."""
-    how = {"low": "min", "high": "max"}
-    return {f"{name}_{end}": each.agg(by) for name, each in values.items() for end, by in how.items()}
-
-
-def every(*conditions):
-    """All of these, whatever their shapes."""
-    return np.concatenate([np.ravel(condition) for condition in conditions])
-
-
-def check_all(sentences):
-    for sentence, condition in sentences.items():
-        told.check(sentence, condition)
 
 
 def spread(column):
@@ -319,7 +303,7 @@ drawn = of(elements, **TRAINED)
 rise = of(cuts, **TRAINED).groupby("t")["loss"].agg(lambda loss: loss.max() - loss.min())
 flattest, end = line.loc[line["largest_eigenvalue"].idxmin()], line.loc[line["t"].abs().idxmin()]
 # fmt: off
-check_all({
+told.check_all({
     "Loss, gradient and Hessian at the moved weights are those of the formulas.":
         every(*(rows[["loss_error", "gradient_error", "hessian_error"]] < 1e-8 for rows in (line, drawn))),
     "The relative sharpness is constant along the orbit.": spread(line["relative_eigenvalue"]) < 1 + 1e-8,
@@ -451,7 +435,7 @@ told.verdicts()
 errors = proposition_3_4[["front_error", "back_error", "function_error"]]
 least = proposition_3_4["representation_changed"].min()
 # fmt: off
-check_all({
+told.check_all({
     "The three equations hold to rounding in each network.": errors < 1e-13,
     "Hidden activations change by a tenth at least in each layer of each network.": least > 0.1,
 })
@@ -510,7 +494,7 @@ told.verdicts()
 
 # %% tags=["hide-input"]
 # fmt: off
-check_all({
+told.check_all({
     "With the index of Proposition 3.4 the function stays.": of(theorem_4_2, rule="exact")["error"] < 1e-12,
     "With the printed index outputs change by a tenth at least in each draw.": wrong["error"] > 0.1,
 })
@@ -560,7 +544,7 @@ readable(shown, headings, digits=0, title="Largest difference that the best R le
 
 # %% tags=["hide-input"]
 # fmt: off
-check_all({
+told.check_all({
     "A matrix in the group can be undone after the activation.":
         of(converse, matrix="in the group")["difference"] < 1e-8,
     "A random matrix outside the group is undone by no matrix, with each of five activations.":
@@ -658,7 +642,7 @@ readable(shown, headings, digits=1, title="Change at the end, in percent, mean o
 
 # %% tags=["hide-input"]
 # fmt: off
-check_all({
+told.check_all({
     "Halving the learning rate about halves the drift of conserved quantities, in each network.":
         every(*((kept[one] / kept[two]).between(1.8, 2.2) for one, two in ((COARSE, MIDDLE), (MIDDLE, FINE)))),
     "On average conserved quantities drift by less than 6 %.": kept.groupby("quantity").mean() < 6,
@@ -766,7 +750,7 @@ readable(shown, headings, digits=3, title=title)
 off = 100 * (falling["imbalance"] / falling["predicted"] - 1).abs()
 excess = finish["excess"].mean()
 # fmt: off
-check_all({
+told.check_all({
     "Gradient descent with and without weight decay follows the theorem to 0.35 %.": off < 0.35,
     "Without weight decay the imbalance stays to a tenth of a percent.":
         abs(of(falling, weight_decay=0)["imbalance"] - 1) < 0.001,

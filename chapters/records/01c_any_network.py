@@ -44,7 +44,6 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 
-import numpy as np
 import pandas as pd
 import torch
 from myst_nb import glue
@@ -64,7 +63,7 @@ from intertwine_book.live.architectures import Switches
 from intertwine_book.live.recorded import recorded
 from intertwine_book.live.views import key
 from intertwine_book.record import Record
-from intertwine_book.tidy import of
+from intertwine_book.tidy import every, of
 
 style.use_style()
 device = devices.pick(device)
@@ -76,16 +75,6 @@ TRIALS, DRAWS = range((2 if tiny else 20) + more_trials), range((1 if tiny else 
 
 def normal(draw, *shape):
     return torch.randn(shape, generator=draw, dtype=torch.float64)
-
-
-def check_all(sentences):
-    for sentence, condition in sentences.items():
-        told.check(sentence, condition)
-
-
-def every(*conditions):
-    """All of these, whatever their shapes."""
-    return np.concatenate([np.ravel(condition) for condition in conditions])
 
 
 # %% [markdown]
@@ -266,7 +255,7 @@ absolute = of(mixed, activation="abs")
 by_print = 100 * of(absolute, rule="printed")["error"]
 others = mixed[(mixed["rule"] == "printed") & (mixed["activation"] != "abs")]
 # fmt: off
-check_all({
+told.check_all({
     "With |x| the printed rule changes each network by more than 9 % where an output meets a pre-activation.":
         by_print > 9,
     "With ReLU and tanh, whose φ is the identity, the printed rule changes nothing there.":
@@ -405,7 +394,7 @@ readable(shown.reset_index(), headings, title="The group found behind each opera
 missed = each["kernel"].min() - each["dimension"].first()
 SHORT = ["layer norm", "bias that repeats along the axis", "differences, without a rule"]
 # fmt: off
-check_all({
+told.check_all({
     "In each network a random element of the group found keeps the outputs.": rules["outputs"] < 1e-9,
     "Each draw of an operation has the same group.": each["group"].nunique() == 1,
     "The group is never larger than the kernel.": rules["kernel"] >= rules["dimension"],
@@ -562,7 +551,7 @@ readable(freedom, headings, title="A transformer of one block")
 
 # %% tags=["hide-input"]
 # fmt: off
-check_all({
+told.check_all({
     "The kernel has the dimension of the group and of the shifts together, for each seed.":
         freedom["kernel"] == freedom["dimension"] + freedom["shifts"],
     "The rank is the same at neighbouring weights.": freedom["near"].astype(bool),
@@ -633,7 +622,7 @@ readable(shown, headings, digits=0, title="Networks that verify moved")
 
 # %% tags=["hide-input"]
 # fmt: off
-check_all({
+told.check_all({
     "A random element moves no output.": verified["outputs"] < 1e-13,
     "Every hidden value is what the element predicts.": verified["not_as_predicted"] < 1e-12,
     "Hidden values change by two to three times their size, in the median space.":
@@ -689,7 +678,7 @@ readable(shown, headings, digits=1, title="One parameter or buffer put back")
 whole, cut = left_behind.iloc[0], left_behind.iloc[1:]
 mild = cut["accuracy"] >= whole["accuracy"] - 1
 # fmt: off
-check_all({
+told.check_all({
     "Each parameter or buffer that is left behind changes the outputs by more than 1 %.": cut["change"] > 0.01,
     "In the worst case more than 50 points of accuracy are lost.":
         cut["accuracy"].min() < whole["accuracy"] - 50,
@@ -762,7 +751,7 @@ transformers = ("BERT", "ViT-B/16", *language)
 rotated = {switches: switches.before and not switches.tied for switches in blocks}
 turns = {True: 64 * 63 // 2, False: 63 * 62 // 2}  # by RMS norm or layer norm
 # fmt: off
-check_all({
+told.check_all({
     "ResNet-18 has scalings alone.": matrices("ResNet-18") == 0,
     "More than 80 % of the group of each transformer are matrices in heads and on streams.":
         [matrices(name) > 0.8 * public[name]["dimension"] for name in transformers],

@@ -71,7 +71,7 @@ from intertwine_book.figures.readable import readable
 from intertwine_book.intervals import interval
 from intertwine_book.models.patch_transformer import PatchTransformer
 from intertwine_book.record import Record
-from intertwine_book.tidy import of
+from intertwine_book.tidy import every, of
 
 style.use_style()
 device = devices.pick(device)
@@ -142,18 +142,6 @@ def chain(dataset, width, epochs, number):
 def residual(dataset, width, epochs, number):
     shape = {"width": width, "in_channels": 1, "option": "B"}
     return trained("resnet20", dataset, epochs, number, **shape).double()
-
-
-def check_all(sentences):
-    for sentence, condition in sentences.items():
-        told.check(sentence, condition)
-    shown = pd.DataFrame({"sentence": [*sentences]})
-    return readable(shown, {"sentence": "checked on the recorded rows"})
-
-
-def every(*conditions):
-    """All of these, whatever their shapes."""
-    return np.concatenate([np.ravel(condition) for condition in conditions])
 
 
 # %% [markdown]
@@ -315,7 +303,7 @@ told.say(none_low=100 * (plain[ROTATED] / plain[TRAINED] - 1).loc[4:].min(),
          none_high=100 * (plain[ROTATED] / plain[TRAINED] - 1).loc[4:].max())
 told.say(right_before=right.loc[3, TRAINED], right_after=right.loc[3, ROTATED], right_exact=right.loc[8].mean(),
          right_four_before=right.loc[4, TRAINED], right_four_after=right.loc[4, ROTATED])
-check_all({
+told.check_all({
     "With an outlier a rotation makes the error 1.4 to 2 times smaller, on average over bits.":
         every(factor > 1.4, factor < 2),
     "It does what 0.5 to 0.8 bits more would do, on average over networks and 3 to 6 bits.":
@@ -368,7 +356,7 @@ halved = np.log2(steps.loc[(OUTLIER, TRAINED)] / steps.loc[(OUTLIER, ROTATED)])
 told.say(bound_bits=math.log2(STREAM["width"]) / 2, step_bits=halved.mean())
 told.say(entry_before=steps.loc[(OUTLIER, TRAINED)].mean(), entry_after=steps.loc[(OUTLIER, ROTATED)].mean())
 # fmt: off
-check_all({
+told.check_all({
     "The three ways compute one function, to 1e-10 of the largest output.": largest["change"] < 1e-10,
     "With an outlier a rotation makes the largest entry smaller, in each network.": halved > 0,
     "It saves fewer bits of the step than the bound allows, in each network.":
@@ -438,7 +426,7 @@ each = sliced.pivot(index=["kept", "network"], columns="way", values="accuracy")
 told.say(slice_half_trained=kept.loc[16, TRAINED], slice_half_axes=kept.loc[16, AXES])
 told.say(slice_most_axes=kept.loc[24, AXES], slice_all=kept.loc[32, TRAINED])
 # fmt: off
-check_all({
+told.check_all({
     "With 16 of 32 channels principal axes are right more often, in each network.":
         each.loc[16, AXES] > each.loc[16, TRAINED],
     "With 24 of 32 principal axes are right more often, in each network.":
@@ -531,7 +519,7 @@ gains = {bits: np.log(each[TRAINED] / each[EVEN]) for bits, each in apart.items(
 gains["all"] = sum(each.droplevel("bits") for each in gains.values()) / len(gains)
 worse = {bits: int((each[EVEN] > each[TRAINED]).sum()) for bits, each in apart.items()}
 # fmt: off
-check_all({
+told.check_all({
     "From 4 bits on a random scaling errs more than equalised, in each network.":
         (even[SPREAD] > even[EVEN]).loc[4:],
     "Equalised errs less than as trained, on average, at each number of bits.":
@@ -623,7 +611,7 @@ readable(
 
 # %% tags=["hide-input"]
 # fmt: off
-check_all({
+told.check_all({
     "Matched by activations, the mean halfway is right 20 points more often, with either statistics.":
         half.loc[ACTS] > half.loc[TRAINED] + 20,
     "Matched by activations and re-estimated, the mean halfway is within 3 points of the first end.":
@@ -683,7 +671,7 @@ readable(shown, headings, digits=1, title="Largest relative difference of a para
 told.say(gap_moved=normal_forms["moved"].min(), gap_normal=normal_forms["normal"].max())
 told.say(resnets=len(normal_forms), chance=(100 * normal_forms["spaces"] / normal_forms["units"]).iloc[0])
 # fmt: off
-check_all({
+told.check_all({
     "A random element changes some parameter by more than its largest entry.": normal_forms["moved"] > 1,
     "Normal forms of one orbit differ by less than 1e-9 of the largest entry.":
         normal_forms["normal"] < 1e-9,
@@ -758,7 +746,7 @@ readable(
 
 # %% tags=["hide-input"]
 # fmt: off
-check_all({
+told.check_all({
     "Without noise both ways find every unit of each network.": by_one.loc[0.0] == 100,
     "Matching by weights finds every unit of each network, at each size of noise.":
         by_one["weights"] == 100,
@@ -918,7 +906,7 @@ told.say(tele_gradient=gradient["r = 4"], starts=teleported["network"].nunique()
 told.say(tele_best_plain=best["plain"], tele_best_two=best["r = 2"], tele_best_four=best["r = 4"])
 told.say(tele_own_two=leads["r = 2"].mean(), tele_own_two_low=low_two, tele_own_two_high=high_two)
 told.say(tele_own_four=leads["r = 4"].mean(), tele_own_four_low=low_four, tele_own_four_high=high_four)
-check_all({
+told.check_all({
     "No descent diverges.": np.isfinite(teleported["loss"]),
     "With r = 4 the squared norm of the gradient grows more than fivefold, on average.": gradient["r = 4"] > 5,
     "At rates 0.3 and 1 more than 15 of 20 moved networks are ahead after 5, 10, 20 and 100 steps.":

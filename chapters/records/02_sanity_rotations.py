@@ -61,7 +61,7 @@ from intertwine_book.figures.readable import readable
 from intertwine_book.figures.scatter import scatter
 from intertwine_book.intervals import interval
 from intertwine_book.record import Record
-from intertwine_book.tidy import of
+from intertwine_book.tidy import ends, every, of
 
 style.use_style()
 device = devices.pick(device)
@@ -179,22 +179,6 @@ def listed(values):
     """Each of a few values, where an interval would say less."""
     *most, last = (f"{value:.1f}".replace("-", "−") for value in values)
     return f"{', '.join(most)} and {last}"
-
-
-def ends(**values):
-    """The smallest and the largest: facts <name>_low and <name>_high."""
-    how = {"low": "min", "high": "max"}
-    return {f"{name}_{end}": each.agg(by) for name, each in values.items() for end, by in how.items()}
-
-
-def every(*conditions):
-    """All of these, whatever their shapes."""
-    return np.concatenate([np.ravel(condition) for condition in conditions])
-
-
-def check_all(sentences):
-    for sentence, condition in sentences.items():
-        told.check(sentence, condition)
 
 
 def by_layer(conditions, title):
@@ -320,7 +304,7 @@ apart = {
 first, *later = lowest(single.loc[TURNED])
 alone, alone_narrow = (t.groupby("network")["base_accuracy"].first() for t in (relu, relu_narrow))
 # fmt: off
-check_all({
+told.check_all({
     "At width 64 a matrix of ReLU's group loses not one image in 90 trials.":
         every(inside["penalty"] == 0, len(inside) == 90),
     "At width 16 a matrix of the group loses not one image in 420 trials with five activations.":
@@ -399,7 +383,7 @@ outside = wide[~wide["own"] & (wide["group"] != "permutations")]
 small = outside.groupby(["activation", "group"])["penalty"].mean()
 tanh = of(narrow, activation="tanh", group=TURNED, layer=THIRD)
 # fmt: off
-check_all({
+told.check_all({
     "Positive scalings before tanh and GELU cost less than 1.2 points at each layer of width 64.":
         scaled.loc[["tanh", "gelu"]] < 1.2,
     "At width 16 positive scalings before tanh and GELU cost less than 0.6 points at each layer.":
@@ -498,7 +482,7 @@ most = most.groupby(["width", "layer"]).idxmax()
 near = of(shares, layer=THIRD).sort_values("unexplained")[["unexplained", "penalty"]].diff().abs()
 thin, thick = NARROW["width"], WIDE["width"]
 # fmt: off
-check_all({
+told.check_all({
     "Over all matrices of a layer share and penalty have a rank correlation above 0.8 at width 16.":
         of_all.loc[thin] > 0.8,
     "Over all matrices of a layer it is above 0.5 in each network of width 64.":
@@ -685,7 +669,7 @@ left = (
     lost_narrow.loc[TURNED] - points_narrow.loc[TURNED]
 )  # what finetuning repairs and least squares does not
 # fmt: off
-check_all({
+told.check_all({
     "The control stays within 0.15 points on average, at layer 5 of width 64 and at each layer of 16.":
         control.groupby(["width", "layer"])["penalty"].mean().abs() < 0.15,
     "In each trial the control stays within 0.45 points.": control["penalty"].abs() < 0.45,
@@ -803,7 +787,7 @@ begin, stop = BUDGETS[0], max(by_budget.index)
 falls = by_budget[TURNED] - by_budget[GROUP]
 both = [GROUP, TURNED]
 # fmt: off
-check_all({
+told.check_all({
     "On CIFAR-10 the group and an orthogonal matrix lose less with each larger budget.":
         (by_budget[both].diff().dropna() <= 0),
     "On CIFAR-10 the control stays within a point, and is better after 16 epochs.":

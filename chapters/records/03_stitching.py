@@ -67,7 +67,7 @@ from intertwine_book.figures.readable import readable
 from intertwine_book.intervals import interval
 from intertwine_book.models import published_pairs
 from intertwine_book.record import Record
-from intertwine_book.tidy import of, plain
+from intertwine_book.tidy import ends, every, of, plain
 
 style.use_style()
 device = devices.pick(device)
@@ -252,22 +252,6 @@ def losses(rows):
 def at(table, *layers):
     """The rows of a table, or a series, at these layers."""
     return table[table.index.isin(layers, level="layer")]
-
-
-def ends(**values):
-    """The smallest and the largest: facts <name>_low and <name>_high."""
-    how = {"low": "min", "high": "max"}
-    return {f"{name}_{end}": each.agg(by) for name, each in values.items() for end, by in how.items()}
-
-
-def every(*conditions):
-    """All of these, whatever their shapes."""
-    return np.concatenate([np.ravel(condition) for condition in conditions])
-
-
-def check_all(sentences):
-    for sentence, condition in sentences.items():
-        told.check(sentence, condition)
 
 
 def by_layer(conditions, title):
@@ -493,7 +477,7 @@ off, in_print = (printed["full"] - mean["full"]).abs(), printed["rank 4"] - prin
 less, gap = (lost_narrow[rank] - lost_narrow["G_ReLU"] for rank in ("rank 4", "rank 1"))
 top = {k: interval(at(less, k))[1] for k in (FIRST, SECOND)}
 # fmt: off
-check_all({
+told.check_all({
     "By our search, batch norm frozen, the group loses less than rank 4 in each pair of width 64.":
         lost["G_ReLU"] < lost["rank 4"],
     "The group, by our search, loses less than half of rank 4 on average, at each layer.":
@@ -686,7 +670,7 @@ near = (group.groupby("layer").mean() - printed["G_ReLU"]).abs()
 equal_terms = pd.concat([random_starts, closed])
 late = at(closed_at["rank 4"], THIRD) < at(group, THIRD)
 # fmt: off
-check_all({
+told.check_all({
     "From equal starts batch norm is re-estimated.": equal_terms["batch_norm"] == "re-estimated",
     "From equal starts all maps have as many epochs, on CIFAR-10.":
         equal_terms[["stitch_epochs", "dataset"]] == [LONG, "cifar10"],
@@ -732,7 +716,7 @@ shares = {k: (each["own"] - each["ours"]) / (each["printed"] - each["ours"]) for
 bare = (of(slow, family="G_ReLU")["epoch"] <= SLOW / 2).sum()  # scalings stand still in the first half
 epochs = of(random_starts, family="rank 4")["epoch"]
 # fmt: off
-check_all({
+told.check_all({
     "At layer 14 batches of 128 cost the relaxation 1 to 3 points.": more[bigger].between(1, 3),
     "At layer 14 Adam costs the relaxation 20 points.": more[adams & fast] > 20,
     "At layer 14 Adam at a hundredth of that rate costs the relaxation 8 points.": more[adams & ~fast] > 8,
@@ -767,7 +751,7 @@ for norm in NORMS:
     table = losses(of(small, batch_norm=norm, start="closed form"))
     four, one = (table[rank] - table["G_ReLU"] for rank in ("rank 4", "rank 1"))
     # fmt: off
-    check_all({
+    told.check_all({
         f"On digits, from closed forms, rank 4 loses less than the group at layers 3 and 6 ({norm}).":
             at(four, FIRST, SECOND) < 0,
         f"On digits, from closed forms, rank 1 loses more than the group, always ({norm}).": one > 0,
@@ -776,7 +760,7 @@ for norm in NORMS:
     if norm == "frozen":
         unequal = drawn_digits["rank 4"] - table["G_ReLU"]
 # fmt: off
-check_all({
+told.check_all({
     "From a random start, too, rank 4 loses less than the group at layer 3, in 16 epochs.":
         at(unequal, FIRST) < 0,
     "From a random start rank 4 loses more than the group at layer 14.": at(unequal, LAST) > 0,
@@ -894,7 +878,7 @@ wide_below = (apart.loc[WIDEST][family]["max"] < apart.loc[NARROWEST][family]["m
 ladder = new[["rank 4", *both]].groupby("width").mean()
 times = ladder["G_ReLU"] / ladder["full"]
 # fmt: off
-check_all({
+told.check_all({
     "The closed forms of all widths are of networks of one recipe.":
         closed_forms[["epochs", "seed"]].nunique() == 1,
     "At width 64 the assignment loses less than half of rank 4 in each pair.":
@@ -927,7 +911,7 @@ for width in LADDER:
     singles, wider, least = lower.stack(), width != NARROWEST, 3 if width == HALF else 5
     free = singles.index.isin([FIRST], "layer") & singles.index.isin(["full"], "family") & wider
     # fmt: off
-    check_all({
+    told.check_all({
         f"Frozen, the assignment loses less than rank 4, but at layer 3 of width 16 ({width}).":
             every(less.drop(FIRST), less[FIRST] == wider),
         f"Re-estimation lowers assignment and least squares at layers 6 and 10 ({width}).":
@@ -1056,7 +1040,7 @@ overlap = [mixed[way][w].max() - mixed[way][n].min() for w, n in two for way in 
 course = lines.groupby(["width", "batch_norm", "way", "fraction"])["accuracy"].mean().unstack("fraction")
 middle = course.loc[WIDEST, "re-estimated"]
 # fmt: off
-check_all({
+told.check_all({
     "Re-estimated, each matched pair of a width keeps a higher barrier than each of twice it.":
         np.array(steps) > 0,
     "At width 64 less than 5 points are left, by either way of matching.": wide_left[matched] < 5,
@@ -1211,7 +1195,7 @@ means, again = (losses(of(blocks, batch_norm=norm)) for norm in NORMS)
 mean, means, two_ends = again.groupby("layer").mean(), means.groupby("layer").mean(), ["19", "51"]
 times = mean["G_ReLU"] / mean["full"]
 # fmt: off
-check_all({
+told.check_all({
     "At the ends of two blocks the group loses 3 points more than a full map in each pair.":
         at(again["G_ReLU"] - again["full"], *two_ends) > 3,
     "At the ends of two blocks a full map loses less than 6 points on average.":
@@ -1524,7 +1508,7 @@ told.verdicts()
 
 # %% tags=["hide-input"]
 # fmt: off
-check_all({
+told.check_all({
     "Rank 1 needs more balls exactly below the radius of equally many.":
         epsilon_nets["rank_1_larger"] == (epsilon_nets["epsilon"] < epsilon_nets["equal_at"]),
     "n times this radius grows towards 4e.":

@@ -67,7 +67,7 @@ from intertwine_book.figures.readable import readable
 from intertwine_book.figures.scatter import scatter
 from intertwine_book.models import cuts, published_pairs
 from intertwine_book.record import Record
-from intertwine_book.tidy import of
+from intertwine_book.tidy import ends, every, linked, of
 
 style.use_style()
 device = devices.pick(device)
@@ -232,28 +232,6 @@ def wide(rows, by="stitch", value="y", at=("layer", "pair")):
 
 def layers(table, *chosen):
     return table[table.index.isin(chosen, level="layer")]
-
-
-def linked(table, name):
-    """A table made of rows of another, to which claims link."""
-    table.attrs["table"] = name
-    return table
-
-
-def ends(**values):
-    """The smallest and the largest: facts <name>_low and <name>_high."""
-    how = {"low": "min", "high": "max"}
-    return {f"{name}_{end}": each.agg(by) for name, each in values.items() for end, by in how.items()}
-
-
-def every(*conditions):
-    """All of these, whatever their shapes."""
-    return np.concatenate([np.ravel(condition) for condition in conditions])
-
-
-def check_all(sentences):
-    for sentence, condition in sentences.items():
-        told.check(sentence, condition)
 
 
 def claim(id, place, statement, rows=None, value="", **how):
@@ -580,7 +558,7 @@ near = wide(matching, value="distance").groupby("pair").mean().mean()
 order = ["no stitch", "random permutation", "best permutation", "orthogonal", "least squares", "task loss"]
 turned = (table["orthogonal"] - table["least squares"]).unstack("layer")
 # fmt: off
-check_all({
+told.check_all({
     "From layer 2 on task-loss matching is ahead at each layer of each of five pairs.":
         every(gap.drop(columns=ONE) > 0.4, gap.shape == (5, 8)),
     "At layer 1 there is no gap.": gap[ONE].between(-0.3, 0.1),
@@ -655,7 +633,7 @@ forms = wide(sized)
 ahead = (forms["size restored"] - forms["orthogonal"]).unstack("layer").mean()
 once, again = (wide(each)["least squares"] for each in (deep, sized))
 # fmt: off
-check_all({
+told.check_all({
     "At layer 9 an orthogonal map keeps 15 % more than least squares in each of four pairs.":
         every(kept["orthogonal"] - kept["least squares"] > 15, len(kept) == 4),
     "One number gives least squares what an orthogonal map keeps there, to 2 %.":
@@ -800,7 +778,7 @@ readable(shown.reset_index(), headings, digits=0, title="What passes the ReLU, T
 passed = wide(active, value="variance", at=("layer", "pair"))
 rises = wide(active, value="mean", at=("layer", "pair"))
 # fmt: off
-check_all({
+told.check_all({
     "After least squares the ReLU lets through less variance than in model 2, in each pair.":
         passed["least squares"] < 0.95,
     "After least squares the mean after the ReLU is smaller than in model 2, in each pair.":
@@ -989,7 +967,7 @@ follows = removed.groupby("pair")[["variance", "distance"]].apply(
 )
 loud = removed[removed["kind"] == "loud"].groupby("pair").size()
 # fmt: off
-check_all({
+told.check_all({
     "Three to six directions of layer 3 are loud.": loud.between(3, 6),
     "What removing a direction costs follows its variance: a rank correlation above 0.97 in five pairs.":
         every(follows > 0.97, len(follows) == 5),
@@ -1185,7 +1163,7 @@ long_noise = of(noise, stitch_epochs=noise["stitch_epochs"].max(), front="class 
 long_noise = long_noise.set_index("layer")["accuracy"]
 by_front = short_noise.set_index(["front", "way", "layer"])["accuracy"].sort_index()
 # fmt: off
-check_all({
+told.check_all({
     "At layer 1 an untrained front keeps above 98.5 % in each of five pairs.":
         every(found.loc[ONE] > 98.5, found.shape == (8, 5)),
     "At layer 1 it is less than 0.7 % behind a trained one.": behind.loc[ONE].between(0, 0.7),
@@ -1335,7 +1313,7 @@ ranked, early = wide(long, "way", at=at), wide(short, "way", at=at)
 best_direct = ranked[["fitted", "fitted without bias"]].max(axis=1)
 ahead, short_ahead = ranked["trained"] > ranked["fitted"], early["trained"] > early["fitted"]
 # fmt: off
-check_all({
+told.check_all({
     "Trained as in the paper, a stitch keeps more than the direct map, with and without a bias, in each of 30 cases.":
         every(ranked["trained"] > best_direct, len(ranked) == 30),
     "A bias helps the direct map on average.": ranked["fitted"].mean() > ranked["fitted without bias"].mean(),
@@ -1593,7 +1571,7 @@ late, soon = (many.loc[many.index == k] for k in (SIXTH, THIRD))
 over, rest = (late["trained"] - late[way] for way in ("lasso", "lasso, refitted"))
 open_3 = soon["trained"] - soon["lasso, refitted"]
 # fmt: off
-check_all({
+told.check_all({
     "With more than 80 % zeros a stitch by task loss keeps 15 % more than the lasso, in each of five pairs at "
     "both layers.":
         every(many["trained"] - many["lasso"] > 0.15, many.groupby("layer")["pair"].nunique() == 5,
@@ -1903,7 +1881,7 @@ over = {
 }
 share = {k: each.mean() for k, each in over.items()}
 # fmt: off
-check_all({
+told.check_all({
     "At layers 1 to 7 every random start ends lower than all four from least squares, after four epochs.":
         every(less.loc[:SEVEN] > 0, fitted.size() == 4, len(fitted) == 40),
     "At layer 8 it does not.": (less.loc[EIGHT] < 0).any(),
@@ -2006,7 +1984,7 @@ told.verdicts()
 # %% tags=["hide-input"]
 task = of(by_width, stitch="task loss").pivot(index=["layer", "pair"], columns="width", values="y")
 # fmt: off
-check_all({
+told.check_all({
     "On digits more is kept at width 8 than at width 2 at each of four layers of two pairs, by task loss.":
         every(task[WIDTHS[-1]] > task[WIDTHS[0]], len(task) == 8),
 })
@@ -2077,7 +2055,7 @@ for name, rows in kinds.groupby("where", sort=False):
     both = rows.groupby(["training", "stitch"])["y"]
     kept, typical = both.min().unstack("stitch"), both.mean().unstack("stitch")
     apart = typical.max() - typical.min()
-    check_all({
+    told.check_all({
         f"No kind of network loses more than 10 % at a layer by task loss ({name}).":
             every(kept["task loss"] > 90, len(kept) == 5),
         f"Fits depend on the kind by 15 %, stitches by task loss by less than 4 % ({name}).":

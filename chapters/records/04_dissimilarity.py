@@ -68,7 +68,7 @@ from intertwine_book.figures.readable import readable
 from intertwine_book.intervals import interval
 from intertwine_book.models import published_pairs
 from intertwine_book.record import Record, on_record
-from intertwine_book.tidy import of
+from intertwine_book.tidy import ends, every, of
 
 style.use_style()
 device = devices.pick(device)
@@ -171,25 +171,6 @@ def means(rows, value="value"):
 
 def by_pair(rows, value="value"):
     return rows.pivot(index="pair", columns=["group", "layer"], values=value)
-
-
-def ends(**values):
-    """The smallest and the largest: facts <name>_low and <name>_high."""
-    flat = {name: np.ravel(each) for name, each in values.items()}
-    return {f"{name}_{end}": how(each) for name, each in flat.items() for end, how in ENDS.items()}
-
-
-ENDS = {"low": np.nanmin, "high": np.nanmax}
-
-
-def every(*conditions):
-    """All of these, whatever their shapes."""
-    return np.concatenate([np.ravel(condition) for condition in conditions])
-
-
-def check_all(sentences):
-    for sentence, condition in sentences.items():
-        told.check(sentence, condition)
 
 
 def by_layer(conditions, title):
@@ -404,7 +385,7 @@ each, each_fresh = by_pair(scores[WIDEST]), by_pair(fresh_scores[WIDEST])
 late_columns = [(group, k) for group in GROUPS.values() for k in LATE]
 shown = means(as_printed(PRINTED))
 # fmt: off
-check_all({
+told.check_all({
     "At each width the mean similarity under orthogonal matrices is above that under the group.":
         every(*(means(rows).loc["orthogonal"] > means(rows).loc["G_ReLU"] for rows in scores.values())),
     "In each pair of width 64 and at each layer orthogonal matrices score more.":
@@ -712,7 +693,7 @@ def first_minus_last(rows):
 part = first_minus_last(fresh_cka_scores[WIDEST]) / first_minus_last(cka_scores[WIDEST])
 first_above = by_pair(cka_scores[WIDEST])["G_ReLU"]
 # fmt: off
-check_all({
+told.check_all({
     "CKA of shuffled images is 0 at width 64, to 0.01.": means(cka_scores[WIDEST], "null") < 0.01,
     "In each pair of width 64 and at each layer linear CKA is above that of the group.":
         cka_rows[WIDEST]["orthogonal"] > cka_rows[WIDEST]["grelu"],
@@ -841,7 +822,7 @@ linear_means = pd.DataFrame(
     }
 ).diff(axis=1)[[HALF, WIDEST]]
 # fmt: off
-check_all({
+told.check_all({
     "At width 64 training adds less than 0.05 to linear CKA at each layer, on average.":
         cka_gains[WIDEST].loc["orthogonal"].abs() < 0.05,
     "At width 64 linear CKA of untrained pairs is above 0.92 at each layer, on average.": untrained_cka > 0.92,
@@ -974,7 +955,7 @@ told.verdicts()
 narrow_correlations = of(correlations, **SHORT)["rank_correlation"]
 table = correlations.pivot(index="width", columns="pair", values="rank_correlation").iloc[::-1].reset_index()
 # fmt: off
-check_all({
+told.check_all({
     "At width 64 the correlation is negative in each of four pairs.":
         every(wide_correlations["rank_correlation"] < 0, len(wide_correlations) == 4),
     "Without layer 10 two pairs are negative and two positive.":
@@ -1185,7 +1166,7 @@ stripes = pd.Series(
 )
 dip_limit = 0.05
 # fmt: off
-check_all({
+told.check_all({
     "In each of eight published pairs the ends are 0.05 more alike than the insides, in CKA of the group.":
         every(group_apart[TRAINED] > 0.05, len(group_apart) == 8),
     "Without the layer before all blocks this holds as well.": no_stem[TRAINED] > 0.05,
@@ -1325,7 +1306,7 @@ rows = [
     for name, t in {"as printed": raw, "of shuffled images": gap(blocks, "null"), "above them": rest}.items()
 ]
 # fmt: off
-check_all({
+told.check_all({
     "In each of eight pairs Procrustes is 0.07 higher at the ends of blocks, under both groups.":
         every(raw > 0.07, len(raw) == 8),
     "Above the null the difference is below 0.02 under the group in each pair, and below 0.03 under "
@@ -1531,7 +1512,7 @@ told.verdicts()
 worst = lemma_5_1.groupby(["version", "action"])["change"].max()
 short = property_ii.groupby(["version", "v"])["short_of_1"].max()
 # fmt: off
-check_all({
+told.check_all({
     "As printed translations alone move the measures.":
         every(worst["as printed"].drop("translations") < 1e-12, worst["as printed", "translations"] > 0.1),
     "Corrected nothing moves them.": worst["corrected"] < 1e-12,
@@ -1684,7 +1665,7 @@ told.verdicts()
 spectra, hand = (lemma_5_5[(lemma_5_5["features"] == "by hand") == found] for found in (False, True))
 random = of(definition_5_3, features="Gaussian")["value"]
 # fmt: off
-check_all({
+told.check_all({
     "In four layers a third to a half of the eigenvalues are negative.":
         every(spectra["negative"].between(0.3, 0.5), len(spectra) == 4),
     "They hold less than 2 % of the sum of squares.": spectra["energy"] < 0.02,

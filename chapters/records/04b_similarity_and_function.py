@@ -71,7 +71,7 @@ from intertwine_book.figures.scatter import scatter
 from intertwine_book.intervals import interval
 from intertwine_book.models import published_pairs
 from intertwine_book.record import Record
-from intertwine_book.tidy import of
+from intertwine_book.tidy import ends, every, linked, of
 
 style.use_style()
 device = devices.pick(device)
@@ -195,22 +195,6 @@ WHOLE = {"networks": TINY, "stitch_epochs": 30, "stitch_images": 50_000, "test_i
 WHOLE |= {"augmentation": "flips and shifts"}
 
 
-def ends(**values):
-    """The smallest and the largest: facts <name>_low and <name>_high."""
-    how = {"low": "min", "high": "max"}
-    return {f"{name}_{end}": each.agg(by) for name, each in values.items() for end, by in how.items()}
-
-
-def every(*conditions):
-    """All of these, whatever their shapes."""
-    return np.concatenate([np.ravel(condition) for condition in conditions])
-
-
-def check_all(sentences):
-    for sentence, condition in sentences.items():
-        told.check(sentence, condition)
-
-
 SAID = {"cka": "CKA", "accuracy": "accuracy", "r2_from_model2": "R²", "r2_as_it_is": "nearness"}
 WORDS = {"apart": "spread of CKA", "SVCCA": "largest jump of SVCCA", "CKA": "largest jump of CKA"}
 WORDS |= {"correlation": "correlation of SVCCA with accuracy", "cca_moved": "change of CCA", "cka": "CKA"}
@@ -226,12 +210,6 @@ def claim(id, place, statement, rows=None, value="", **how):
     of_curves = {f"epoch {k}": f"{SAID.get(value)} at the {end}" for k, end in ((0, "start"), (LONG, "end"))}
     how |= {"paper": PAPER, "place": place, "words": WORDS | of_curves}
     return told.claim(f"csiszarik-{id}", statement, rows, value, **how)
-
-
-def linked(table, name):
-    """A table made of rows of another, to which claims link."""
-    table.attrs["table"] = name
-    return table
 
 
 # %% [markdown]
@@ -566,7 +544,7 @@ curves_of = [
 lower = [(c.iloc[1:] < c.iloc[0]).drop(columns="pair").all(axis=None) for c in curves_of]
 share = before.groupby("pair")["r2_to_model2"].agg(lambda c: c.max() - c.min())
 # fmt: off
-check_all({
+told.check_all({
     "By the paper's training accuracy rises by more than 2 points and CKA ends below its start, in each of five pairs.":
         every(len(rises) == 5, rises["accuracy"] > 2, rises["cka"] < 0),
     "With five pairs the interval of the mean fall of CKA includes 0.": low < 0 < high,
@@ -754,7 +732,7 @@ early = of(penalised, epoch=min(3, PRESSED), weight=WEIGHT)["cka"].mean()
 at_last = of(penalised, epoch=PRESSED, weight=WEIGHT)
 whole = of(penalised, epoch=0)
 # fmt: off
-check_all({
+told.check_all({
     "A CKA below 0.75 costs each of five networks more than 2 points beyond its control.":
         every(len(traded) == 5, traded["lowest"] < 0.75, traded["beyond_control"] > 2),
     "At the end the five have CKA of 0.56 to 0.74 and are 2 to 6 points below their controls.":
@@ -840,7 +818,7 @@ told.verdicts()
 # %% tags=["hide-input"]
 of_tiny, of_deep = of(by_pair, networks=TINY)["cka"], of(by_pair, networks=[AUTHORS, OTHERS])["cka"]
 # fmt: off
-check_all({
+told.check_all({
     "CKA of trained stitches lies within the printed spread, in each pair.":
         every((of_tiny - 0.883).abs() < 0.05, (of_deep - 0.922).abs() < 0.098, len(of_deep) == 4),
 })
@@ -953,7 +931,7 @@ told.verdicts()
 fitted, chosen = (each.set_index("pair") for each in two)
 permuted = of(inserted, group="permutations")
 # fmt: off
-check_all({
+told.check_all({
     "Orthogonal matrices and permutations leave CKA at 1, to rounding.":
         every(turned["cka_short_of_1"] < 1e-4, permuted["cka"].round(2) == 1),
     "Each of five draws of an orthogonal matrix takes each of five networks below 15 %.":
@@ -1180,7 +1158,7 @@ small = of_digits.pivot(index=["pair", "layer"], columns="front", values=["cka",
 late = small[small.index.get_level_values("layer") >= 3]
 at_top = of(of_tiny, front="trained")["kept"]
 # fmt: off
-check_all({
+told.check_all({
     "A trained front has a higher CKA than an untrained one, and a better stitch, at each layer of each pair of "
     "Tiny-10.":
         every(sides["cka"]["trained"] > sides["cka"]["untrained"],
@@ -1390,7 +1368,7 @@ mean = between_layers.pivot_table("cca", "row", "column")
 width = {f"relu{k}": 16 if k < 3 else 32 if k < 6 else 64 for k in range(1, 9)}
 most = mean.idxmax(axis=1).drop("relu1")
 # fmt: off
-check_all({
+told.check_all({
     "CKA, and CCA of 16 components, find the same layer in more than 95 % of the cases, CCA in less than 20.":
         every(shares["cka"] > 95, finds("cca_16") > 95, shares["cca"] < 20),
     "The two tables agree.": every(*(abs(finds(name) - shares[name]) < 1e-9 for name in ("cka", "cca"))),
@@ -1455,7 +1433,7 @@ single_curves(
 passes = sensitivity.pivot_table("ratio", "kept", "measure") > 1
 quarter = of(sensitivity, kept=0.25)
 # fmt: off
-check_all({
+told.check_all({
     "With three quarters of the components removed no measure notices in any network, and the probe has lost "
     "more than 8 "
     "points in each.": every(~of(sensitivity, kept=[k for k in KEPT if k >= 0.25])["detected"], quarter["lost"] > 8),

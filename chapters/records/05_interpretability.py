@@ -66,7 +66,7 @@ from intertwine_book.figures.readable import readable
 from intertwine_book.intervals import interval
 from intertwine_book.record import Record
 from intertwine_book.slopes import added, slopes
-from intertwine_book.tidy import of
+from intertwine_book.tidy import ends, every, of
 
 style.use_style()
 device = devices.pick(device)
@@ -174,22 +174,6 @@ def said(values, digits=2):
     return "{} [{}, {}]".format(*(number(each, digits) for each in (values.mean(), *interval(values))))
 
 
-def ends(**values):
-    """The smallest and the largest: facts <name>_low and <name>_high."""
-    how = {"low": "min", "high": "max"}
-    return {f"{name}_{end}": each.agg(by) for name, each in values.items() for end, by in how.items()}
-
-
-def every(*conditions):
-    """All of these, whatever their shapes."""
-    return np.concatenate([np.ravel(condition) for condition in conditions])
-
-
-def check_all(sentences):
-    for sentence, condition in sentences.items():
-        told.check(sentence, condition)
-
-
 def over(table, *by, column="points"):
     """The ends of the intervals over networks, by kind and so on: columns low and high."""
     found = table.groupby([*by])[column].agg(interval)
@@ -264,7 +248,7 @@ of_rotations("godfrey-section-6-geodesic", POWERS, rotations, "geodesic_error", 
 told.verdicts()
 
 # %% tags=["hide-input"]
-check_all(
+told.check_all(
     {
         "With one column negated where needed, every draw is a rotation.": rotations["ours"],
         "About half of the printed draws are no rotations.": 0.4 < rotations["printed"].mean() < 0.6,
@@ -313,7 +297,7 @@ never = ceilings[~ceilings["can_count"].astype(bool)].groupby("dataset")["concep
 needed = street_areas.set_index("concept")["area"]
 needed = 0.04 * (0.005 + needed) / (0.005 * 1.04)  # share of a unit's pixels that must lie in the concept
 eighth, tenths = (needed.get(name, np.nan) for name in ("Sign", "Tree"))
-check_all(
+told.check_all(
     {
         "On street scenes sky, buildings and roads can never count.":
             {*never.get("camvid", [])} == {"Sky", "Building", "Road"},
@@ -651,7 +635,7 @@ stages = of(by_stage, weights="trained", layer=FIRST).pivot_table(change, ["leve
 single = of(by_stage, weights="trained", layer=FIRST).set_index(["levels", "stage"])[change]
 count_of = counted.xs("trained", level="weights")
 # fmt: off
-check_all({
+told.check_all({
     "With the usual levels a random basis has a quarter less IoU after the first ReLU6, in each network.":
         every(usual.loc[[FIRST], change].between(-30, -20), 20 < relative[FIRST, "trained"] < 30,
               len(usual.loc[[FIRST]]) == 3),
@@ -924,7 +908,7 @@ own_iou = of(drawn(first, layer="output", kind="ReLU"), alpha=0).groupby("weight
 sizes = [groups.intertwiner_group(each, 4) for each in ("Identity", "ReLU", "tanh", "GELU", "ReLU6")]
 SPECIAL, NONE = ["ReLU", "GELU"], ["no ReLU", "ConvNeXt"]
 # fmt: off
-check_all({
+told.check_all({
     "Untrained networks of both trainings are equal.": untrained < 1e-3,
     "The groups have the dimensions and pieces of the table.":
         every([group.dimension for group in sizes] == [16, 4, 0, 0, 0],
@@ -1151,7 +1135,7 @@ figure_19 = {
 true_masks = of(first, kind="ReLU", layer="output", alpha=0, quantile=QUANTILE, weights="trained")
 true_masks = 100 * true_masks.groupby("dataset")["above_null"].mean()
 # fmt: off
-check_all({
+told.check_all({
     "On drawn scenes training adds at every layer of the network with ReLU.": above_0["ReLU"],
     "Without ReLU on the output, and in ConvNeXt, it adds only after the activation inside the block.":
         every(*(above_0[kind][["output", "inside", "convolution"]] == [False, True, False] for kind in NONE)),

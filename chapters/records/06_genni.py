@@ -64,7 +64,7 @@ from intertwine_book.genni_authors import authors_draws
 from intertwine_book.intervals import interval
 from intertwine_book.models import fcn
 from intertwine_book.record import Record
-from intertwine_book.tidy import of
+from intertwine_book.tidy import every, of
 
 style.use_style()
 record = Record.at("06_genni", scale, own)
@@ -111,16 +111,6 @@ def points_of(plane, n, reach=2.0):
     """Networks at n points a side of a plane, between −reach and reach."""
     side = torch.linspace(-reach, reach, n, dtype=torch.float64)
     return plane.at(torch.cartesian_prod(*[side] * len(plane.basis)))
-
-
-def check_all(sentences):
-    for sentence, condition in sentences.items():
-        told.check(sentence, condition)
-
-
-def every(*conditions):
-    """All of these, whatever their shapes."""
-    return np.concatenate([np.ravel(condition) for condition in conditions])
 
 
 def claim(id, place, statement, rows, value="holds", kind="universal", **more):
@@ -219,7 +209,7 @@ claim("lengyel-low-loss", "§3, footnote 7",
         "right": "The paper asks for “low enough loss”, and the authors' code does not test it. A network that the "
                  "picture rests on has to have a loss well below that of the zero function.",
     })
-check_all({
+told.check_all({
     "Of the four networks that span the paper's planes only the first is a solution.":
         (losses[:4] < 1e-4) == (losses[:4].index == 0),
     "Network 2 is worse than the zero function.": losses[2] > 1,
@@ -276,7 +266,7 @@ claim("lengyel-epsilon-fcn", "Figure 2, ε",
                  r"say $J/\mathrm E[y^2]$. For the LeNet target of figures 5 and 6a the same ε is hundreds of times "
                  "the loss of the zero function.",
     })
-check_all({
+told.check_all({
     "One slope of the paper's target is 0.": printed["s_plus"] == 0,
     "The printed ε is 18 times the loss of the zero function, exactly and on the paper's inputs.":
         printed[["relative", "on_their_inputs"]].astype(float).round() == 18,
@@ -384,7 +374,7 @@ claim("lengyel-hole", "§4, figure 2(b)",
                  "nor a scaling. The class then lies on the quadric $c_1w_1+c_2w_2=s_-$, which a plane cuts in a "
                  "hyperboloid of one sheet, around an axis whose networks the printed ε excludes.",
     })
-check_all({
+told.check_all({
     "The set of figure 1 is one piece, on grids of 50, 100 and 200 points a side.": first["connected"],
     "On 160 points a side the set of figure 2 has one piece and one hole, and so has its part with both w < 0.":
         fine.loc[[WHOLE, BELOW], ["pieces", "holes"]] == 1,
@@ -430,7 +420,7 @@ line = middle + t * axes[:, ~across][:, 0]
 line = line[(line.abs() <= 2).all(1)]  # the axis, as far as the picture goes
 least = loss(space(3).at(line), AIM).min().item() / energy(AIM)
 # fmt: off
-check_all({
+told.check_all({
     "In the plane of figure 2 the quadric has one sheet.": one_sheet,
     "Around its waist all networks pair to the level.":
         ((waist[:, :2] * waist[:, 2:]).sum(1) - AIM[1]).abs() < 1e-12,
@@ -534,7 +524,7 @@ claim("lengyel-crossing-cause", "§4, figure 2, the cause of the crossing",
     "The second of the surfaces that cross in figure 2 is there iff the threshold exceeds "
     "$s_-^2/(s_+^2+s_-^2)$ of the zero function's loss, whether or not a slope is 0.",
     crossing, "as_predicted", whose="ours", cases=["target", "epsilon", "second_surface"], **here)
-check_all({
+told.check_all({
     "For a slope 0 the second surface is there just where ε exceeds the loss of the zero function.":
         (theirs["second_surface"] > 0) == (theirs.index > 1),
     "For equal slopes it is there just where ε exceeds half of it.":
@@ -664,7 +654,7 @@ readable(
 
 # %% tags=["hide-input"]
 # fmt: off
-check_all({
+told.check_all({
     "Each of five targets has two pieces.": every(copies["pieces"] == 2, len(copies) == 5),
     "They merge at the predicted ε, to one percent.": (copies["merged_at"] / copies["predicted"] - 1).abs() < 0.01,
 })
@@ -761,7 +751,7 @@ claim("lengyel-groups-differ", "§2, the groups of different θ",
     "$w_i < 0$, changes it where both slopes are nonzero.)",
     of(isotropy, point="both slopes"), "moved", kind="existence", error=0.01, error_from="far above rounding",
     cases=["point"], **here)
-check_all({
+told.check_all({
     "Two equal neurons, and a neuron without weights, are fixed by more than the identity.":
         points.index[points["isotropy"]].tolist() == ["two equal neurons", "a neuron without weights"],
     "Two equal neurons are fixed by a swap, a neuron without weights by its scalings.":
@@ -831,7 +821,7 @@ claim("lengyel-class-is-orbit", "§2, the class is an orbit",
                  r"\}$, of dimension $2h-2$, or $2h-1$ where all $w_i$ have one sign; orbits of swap and scale have "
                  "dimension $h$.",
     })
-check_all({
+told.check_all({
     "With w of both signs the class has 2h − 2 dimensions, whether or not a slope is 0.":
         every(*(rows["class_dimension"] == 2 * rows["h"] - 2 for rows in (both, sheet))),
     "Where all w have one sign it has 2h − 1.": one["class_dimension"] == 2 * one["h"] - 1,
@@ -902,7 +892,7 @@ claim("lengyel-loss-approximates-d", "§3, the loss and the metric",
         "right": "$J$ is a mean of squares, and approximates $d^2$ for the law of the inputs. Both are 0 for the same "
                  "parameters.",
     })
-check_all({
+told.check_all({
     "At half the distance J is a quarter.": (metric["half_as_far"] - 0.25).abs() < 1e-9,
     "On 4000 Gaussian inputs J is d² in L²(N(0, 1)) to 15 %.": metric["from_d_squared"] < 0.15,
 })
@@ -1084,7 +1074,7 @@ ratio = times.set_index(["null", "epsilon"])["times"]
 by_one = means.loc[(THROUGH, 0.1), "random"] / means.loc[(ANYWHERE, 0.1), "random"]
 lows = [interval(of(gaps, null=THROUGH, epsilon=cut)["gap"])[0] for cut in CUTS[500]]
 # fmt: off
-check_all({
+told.check_all({
     "In each of 33 searches the plane of solutions holds more than planes anywhere.":
         every(gap[ANYWHERE] > 0, len(gap[ANYWHERE]) == 33),
     "On average it holds 3.5 to 4 times as many as planes anywhere, most of it by passing through one solution.":

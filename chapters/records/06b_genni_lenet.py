@@ -164,11 +164,6 @@ def unpacked(rows):
     return rows["t1"].to_numpy(), values, words == "="
 
 
-def check_all(sentences):
-    for sentence, condition in sentences.items():
-        told.check(sentence, condition)
-
-
 def pieces_of(mask):
     return int(genni.components(torch.as_tensor(mask)).max())
 
@@ -215,7 +210,7 @@ claim(
     },
 )
 scalings = sizes.set_index("network")["scalings"]
-check_all(
+told.check_all(
     {
         "The authors' LeNet has 43,661 parameters.": of(sizes, network=AUTHORS)["parameters"] == 43_661,
         "It has 226 scalings, ours 113.": [scalings[AUTHORS] == 226, scalings[VARIES] == 113],
@@ -308,7 +303,7 @@ per_loss = four["by_batches"].to_numpy() / COMMITTED["loss"].to_numpy()
 direction = ours.loc[0, [f"direction{i}" for i in range(4)]].to_numpy(float)
 relative = ours["relative"]
 best = of(networks, target=VARIES)["relative"]
-check_all(
+told.check_all(
     {
         "The networks lie where the authors' file has them, to 0.0001.": near < 1e-4,
         "The first direction of their basis begins with the same four numbers, to 1e-6.":
@@ -392,7 +387,7 @@ claim(
 )
 at_print = thresholds.set_index("figure")["relative"]
 printed = at_print["5 and 6a"]
-check_all(
+told.check_all(
     {
         "Each printed threshold admits the zero function.": at_print > 1,
         "Networks with twenty times the target's outputs pass the threshold of figures 5 and 6a.":
@@ -483,7 +478,7 @@ middle = len(axis) // 2
 places = np.abs(axis_ours[:, None, None] - spans[VARIES].to_numpy()[None]).argmin(0)
 labels = genni.components(torch.from_numpy(islands < 0.1)).numpy()
 counts = [pieces_of(islands < epsilon) for epsilon in (0.01, 0.03, 0.1, 0.3, 0.5)]
-check_all(
+told.check_all(
     {
         "On a third of the authors' plane the network returns 0, at the centre too.":
             [0.3 < zero.mean() < 0.36, zero[middle, middle]],
@@ -601,7 +596,7 @@ claim(
     link="rec-lenet-four",
 )
 solid, tesseract = of(theirs, kind="cube").iloc[0], of(theirs, kind="four").iloc[0]
-check_all(
+told.check_all(
     {
         "In the cube, too, no network is better than nine tenths of the zero function.": solid["least"] > 0.9,
         "In the cube between a tenth and a half of the points return 0.": 0.1 < solid["zero"] < 0.5,
@@ -776,7 +771,7 @@ claim(
 kept = small.groupby("start")["agrees"].sum()
 pictures = small.groupby("start").size()
 one, two = (of(small, set=name, start="random")["drawn"].tolist() for name in ("figure 3a", "two slopes, 3D"))
-check_all(
+told.check_all(
     {
         "From its default start UMAP keeps the number of pieces in every picture of the small network.":
             of(small, start="spectral")["agrees"],

@@ -80,7 +80,7 @@ from intertwine_book.figures.readable import readable
 from intertwine_book.figures.shallow import hidden_counts
 from intertwine_book.known_pairs import PAIR_KINDS, known_pair
 from intertwine_book.record import Record
-from intertwine_book.tidy import of
+from intertwine_book.tidy import every, of
 
 style.use_style()
 device = devices.pick(device)
@@ -122,16 +122,6 @@ def rays_of(p):
     """The different directions of the rows (w, b)."""
     found = shallow.arrangement(p)
     return set(zip(found.labels.tolist(), (found.scales > 0).tolist(), strict=True))
-
-
-def check_all(sentences):
-    for sentence, condition in sentences.items():
-        told.check(sentence, condition)
-
-
-def every(*conditions):
-    """All of these, whatever their shapes."""
-    return np.concatenate([np.ravel(condition) for condition in conditions])
 
 
 def claim(id, place, statement, rows, value, kind="universal", **more):
@@ -273,7 +263,7 @@ claim("canonical-form", "Theorems 3 and 4, without a search for pairs",
     pairs, "certified", whose="ours", **here)
 # fmt: on
 flipped = of(pairs, kind="hidden flips", pair="equal")
-check_all(
+told.check_all(
     {
         "Each verdict is right and certified.": pairs["certified"],
         "Pairs by hidden flips are one function with two minimal forms: Lemma 17 alone does not see them.": every(
@@ -473,7 +463,7 @@ claim("lemmas-3-to-8", "Lemmas 3, 4, 5 and 8, Proposition 6, Corollary 7",
     "that a search of all permutations finds.)",
     searched, "generated", cases=["neurons", "order", "draw"], **here)
 # fmt: on
-check_all(
+told.check_all(
     {
         "Constructed stabilisers are those of the theorem.": constructed["holds"],
         "A search of all permutations finds what transpositions generate.": searched["generated"],
@@ -561,7 +551,7 @@ claim("lemma-22", "Lemmas 22 and 23",
     "that are not 0 cannot merge.",
     several.assign(holds=several["lemma_22"] & several["lemma_23"]), "holds", **here)
 # fmt: on
-check_all(
+told.check_all(
     {
         "Each statement holds in each case.": fibres[["corollary_9", "corollary_15", "corollary_16"]],
         "Proposition 24 and the lemmas hold in each case.": fibres[
@@ -700,7 +690,7 @@ claim("theorem-1", "Theorem 1 and Theorem 5",
     "The parameters whose fibre is one free $H_n$-orbit are dense; they contain a Zariski-open set. (Tried: networks "
     "with Gaussian weights are such parameters, almost surely.)",
     gaussian, "generic", link="rec-generic", cases=["draw"])
-check_all({
+told.check_all({
     "No network with Gaussian weights has a set to flip.": gaussian["hidden"] == 0,
     "Half of the networks with weights −1, 0 and 1 have more than two dozen sets to flip.": medians[1] > 24,
     "With the empty one none has more sets than the bound for twelve neurons.":
@@ -874,7 +864,7 @@ readable(shown, headings, title="Three neurons flipped together")
 # %% tags=["hide-input"]
 kappa = flips.set_index("activation")["kappa"]
 # fmt: off
-check_all({
+told.check_all({
     "Seven of ten activations have a linear odd part, and their flips keep the function to rounding.":
         every(flips["holds"].sum() == 7, flips["holds"] == flips["kappa"].notna()),
     "ELU, Mish and tanh have none, and there the flip changes the function.":
@@ -908,7 +898,7 @@ drawn = random_network(12, 3, 1, 1, generator=seeded("apart"))
 apart = ShallowReLU(drawn.W, [Fraction(1, k + 3) for k in range(12)], drawn.V, drawn.c)
 flipped_once = shallow.flip(apart, next(iter(hidden_symmetries(apart)), ()))
 # fmt: off
-check_all({
+told.check_all({
     "3|x| + |x−1| + 2|x−2| needs three neurons, as 3 = 1 + 2, and 3|x| + |x−1| + |x−2| needs four.":
         [shallow.compress(kinks(*a)).network.n == least for a, least in (((3, 1, 2), 3), ((3, 1, 1), 4))],
     "An opposite pair can leave a hyperplane and appear on a parallel one.":
@@ -1090,7 +1080,7 @@ flat = of(distances, **TRAINED, weight_decay=USUAL, distance="constant")
 flat = flat.groupby("neurons")["value"].agg(["min", "max"])
 mu = of(distances, **TRAINED, distance="μ")
 # fmt: off
-check_all({
+told.check_all({
     "With decay 1e-4 each distance of each network is twenty times smaller than any without decay.":
         20 * everything.loc[USUAL, "max"].max() < everything.loc[NONE, "min"].min(),
     "At decay 1e-4 only neurons that never fire are small.":

@@ -169,6 +169,11 @@ class Told:
             raise AssertionError(f"{sentence} True in {int(values.sum())} of {len(values)} cases.")
         self.checks.append(sentence)
 
+    def check_all(self, sentences: Mapping[str, Any]) -> None:
+        """Check each sentence of a mapping to its condition."""
+        for sentence, condition in sentences.items():
+            self.check(sentence, condition)
+
     def say(self, **facts: Any) -> None:
         """Give numbers and words names, by which pages read them: the role `fact` with `03_x.lost:.1f`."""
         if twice := sorted(self.facts.keys() & facts.keys()):

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 # pandas before 3.1 rounds what it reads unless it is told not to; later ones do not, and deprecate the option
@@ -141,3 +142,36 @@ def apart(one: pd.DataFrame, other: pd.DataFrame, within: float | Mapping[str, f
             else:
                 return float("inf")
     return largest
+
+
+def every(*conditions: Any) -> np.ndarray:
+    """All of some conditions in one row, whatever their shapes: what a sentence about all of them checks.
+
+    Example:
+        >>> every(pd.Series([True, False]), 2 > 1).tolist()
+        [True, False, True]
+    """
+    return np.concatenate([np.ravel(condition) for condition in conditions])
+
+
+def ends(**values: Any) -> dict[str, float]:
+    """The smallest and the largest of values, what is missing left out: facts <name>_low and <name>_high.
+
+    Example:
+        >>> ends(lost=pd.Series([4.0, 9.0, 7.0]))
+        {'lost_low': 4.0, 'lost_high': 9.0}
+    """
+    flat = {name: np.ravel(each) for name, each in values.items()}
+    how = {"low": np.nanmin, "high": np.nanmax}
+    return {f"{name}_{end}": of(each).item() for name, each in flat.items() for end, of in how.items()}
+
+
+def linked(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    """A table made of rows of another, to which claims link.
+
+    Example:
+        >>> linked(pd.DataFrame({"loss": [1.0]}), "losses").attrs["table"]
+        'losses'
+    """
+    table.attrs["table"] = name
+    return table
