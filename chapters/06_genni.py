@@ -89,7 +89,7 @@ drag_plane(unrolled, hexagon, along | off)
 # %% [markdown]
 # Each point of the plane is a whole network.
 # Along an edge of the hexagon two neurons share one slope, and the sum of their weights stays constant.
-# This is neither a permutation nor a scaling; {ref}`sec-hole` names it.
+# This is neither a permutation nor a scaling; {ref}`sec-hole` names it, there with input and output weights exchanged.
 #
 # ## One, two and four neurons
 #
@@ -148,7 +148,7 @@ polytope([0.0, 0.01, 0.05, 0.1, 0.3], [0.7, 0.3, -0.9, -0.1], name="polytope")
 #   its faces, and a slider for the threshold.
 # ---
 # The input weights of four ReLU neurons that compute |x| are the surface of a cuboctahedron.
-# Turn it with the mouse or a slider; the other slider shows the ε-set, a shell around the body.
+# Turn it with the mouse or a slider; the other slider shows the ε-set, a shell around the surface.
 # At the corner 1↑2↓ neuron 1 has weight 1, neuron 2 has −1, the others 0.
 # Red: one network in its 24 orders.
 # :::
@@ -288,14 +288,15 @@ assert torch.allclose(loss.view(41, 41), grid.relative, atol=1e-6)
 # %% [markdown]
 # The others end with two $w_i$ of one sign, so that one of their slopes is 0.
 # The paper asks for “low enough loss”, which the authors' code does not test.
-# With three dimensions one sees curves, as the class has two dimensions in $\mathbb R^4$ ({numref}`fig-rec-live`).
+# With three dimensions one sees curves, as the class has two dimensions in $\mathbb R^4$, and $2+3-4=1$
+# ({numref}`fig-rec-live`).
 #
 # ### How to choose ε
 #
 # You need not know the class.
 # Three losses are at hand: what the search reaches on held-out inputs, that of the zero function, and the one at which
 # pieces of the picture merge.
-# *Take an ε between the first and the third, and never one above the second.*
+# *Take ε above the loss that the search reaches, below the loss at which two pieces join, and below 1.*
 # Between them the count of pieces stays; `persistence` lists when a piece is born and when it merges:
 
 # %%
@@ -314,7 +315,7 @@ for bar in genni.persistence(pair.relative, below=0.95).itertuples():
 # Take a small step in the null space, as far as possible in the direction of the last step.
 # Then project back by Newton's method.
 # The outputs stay what they were, and so does the loss.
-# With one function, the loss itself, the same ten lines follow a level of the loss.
+# With one function, the loss itself, the same lines follow a level of the loss.
 
 
 # %%
@@ -337,7 +338,7 @@ def trace(f, t, along, steps, size=0.05):
 
 
 # %% [markdown]
-# In the plane of the hexagon, from a point on an edge, and from one inside.
+# We walk in the plane of the hexagon, once from a point on an edge and once from one inside.
 # By {prf:ref}`thm-slopes` (1) the inputs 1 and −1 decide:
 
 # %%
@@ -380,7 +381,7 @@ loss_planes({"": {"grid": unrolled, "oracle": walks, "points": walk[:1]}})
 # :::
 
 # %% [markdown]
-# A walk costs two Jacobians and a few Newton steps a point, in any number of dimensions.
+# A walk costs one Jacobian a point and one for each Newton step, in any number of dimensions.
 # The walk stays on one piece ({numref}`fig-walk`); a grid shows all pieces in its plane, and costs $n^m$ losses.
 # Where the null space has more than one dimension, the walk follows one curve in it.
 #
@@ -414,10 +415,11 @@ for weights in (theta, one_sided):
     assert class_dimension(weights, inputs) == library.fibre
 
 # %% [markdown]
-# *With one input the class is larger than the orbit of swaps and scalings, unless $h=2$ and the $w_i$ have both signs.*
+# *With one input and at least two neurons the class has more dimensions near θ than the orbit of swaps and scalings,
+# unless $h=2$ and the $w_i$ have both signs.*
 # For random networks with $h\ge2$ neurons ({ref}`rec-genni-dimension`; equal or silent neurons are left out):
 #
-# | network | parameters | dimension of the class | of the orbit |
+# | network | parameters | dimension of the class near θ | of the orbit |
 # |---|---|---|---|
 # | 1 input, $w_i$ of both signs, at most one slope 0 | $2h$ | $2h-2$ | $h$ |
 # | 1 input, all $w_i$ of one sign | $2h$ | $2h-1$ | $h$ |
@@ -460,7 +462,7 @@ epsilon_slider(cube, levels, name="theirs", **given)
 #   Interactive cloud of points in three dimensions: wide sheets in three colours, with a slider for the threshold that
 #   removes one of them below 1 and leaves pieces around a hole.
 # ---
-# At the printed ε, where the slider starts, the set has a second surface, with both wᵢ > 0.
+# At the printed ε, where the slider starts, the set has a part with both wᵢ > 0.
 # Move ε below 1, and it is gone.
 # The paper's figure 2, coloured by the signs of the input weights; ε is a share of the zero function's loss.
 # Diamonds: the four networks that span the space.
@@ -469,7 +471,7 @@ epsilon_slider(cube, levels, name="theirs", **given)
 
 # %% [markdown]
 # The paper sees a hole in the set, and two surfaces that cross ({numref}`fig-their-plane`).
-# One of them is real, the other comes from the threshold.
+# The hole is real; of the two surfaces, the one with both $w_i > 0$ comes from the threshold.
 #
 # (sec-hole)=
 # ### The hole and its group
@@ -496,7 +498,7 @@ for name, (w1, w2, c1, c2) in {"one slope": one_sided, "two": theta}.items():
 # Restricted to a generic space of three dimensions it has two of one sign and one of the other, and its level set is a
 # hyperboloid, of one sheet, which has a hole, or of two.
 # *In the paper's space it has one sheet* ({numref}`fig-hyperboloid`).
-# On its axis every network has at least {fact}`06_genni.axis:.0f` times the loss of the zero function, more than the
+# On its axis every network has about {fact}`06_genni.axis:.0f` times the loss of the zero function, more than the
 # printed ε.
 # So the hole of the picture is the hole of this hyperboloid ({ref}`rec-genni-pieces` counts it).
 
@@ -590,7 +592,9 @@ picture
 # {fact}`06_genni.times_anywhere:.1f` times as many.*
 # Most of this comes from passing through one solution.
 # Compared with random planes through that solution the gain is {fact}`06_genni.times_through:.1f` times on average, and
-# in about a third of the searches there is none: less than we call a difference ({ref}`rec-genni-conjecture`).
+# in about a third of the searches there is none.
+# On average the gain is positive, but perhaps less than the 1 % of the grid that we call a difference
+# ({ref}`rec-genni-conjecture`).
 #
 # ## Which tool for which question?
 #

@@ -26,7 +26,8 @@
 # ## The question
 #
 # The paper {cite}`lengyel2020` ends with LeNet, a convolutional network.
-# Its pictures show a *wide* region of low loss, with an interior, and the paper attributes the width to symmetries of
+# Its pictures show a *wide* region of low loss, with an interior, and to the authors the width seems to come from
+# symmetries of
 # convolutions and to the many dimensions.
 # *Do the networks of this region compute the target, related by a symmetry?*
 #
@@ -164,10 +165,11 @@ Interactive(figure, "planes", says, picture=still_planes())
 #   Two square heat maps; grey covers what is above ε.
 #   At the printed ε both show a wide region; in the left one the words output 0, in the right one three dark spots,
 #   each with a cross.
-#   A slider lowers ε: below 1 the left map is grey everywhere, and the right one keeps three islands.
+#   A slider lowers ε: below 1 the left map is grey everywhere; the right one keeps one piece, and three islands from
+#   0.3 down.
 # ---
 # At the printed ε both planes hold one wide region, but only the right one has networks that fit the target (dark).
-# Move ε below 1: on the left nothing remains, on the right three islands.
+# Move ε below 1: on the left nothing remains; on the right one piece, and from 0.3 down three islands.
 # Grey: loss above ε times the zero function's.
 # Crosses: the networks that span each plane.
 # Left: the authors' LeNets; right: smaller LeNets, trained to a target that varies.
@@ -177,7 +179,7 @@ Interactive(figure, "planes", says, picture=still_planes())
 
 # %% [markdown]
 # *None of the five LeNets that span the authors' pictures is better than the zero function.*
-# The paper tests no loss before it draws ({ref}`rec-lenet-draws`).
+# The authors' code tests no loss before it draws ({ref}`rec-lenet-draws`).
 # The plane on the right has a target whose outputs differ from image to image, and its three networks fit.
 # At the same threshold it looks even wider than the left one: the threshold makes the region, not a symmetry.
 #
@@ -241,7 +243,8 @@ assert loss.item() < 0.0025
 # %% [markdown]
 # In the plane of the paper's figure 4 the output is zero on {fact}`06b_genni_lenet.hatched:.0f` % of the points.
 # The rest of the wide region does not return zero; the threshold alone admits it.
-# In figure 6b *every* point of our coarser grid returns zero: the picture shows a grid, and nothing of LeNet
+# In the paper's figure 6, part b, *every* point of our coarser grid returns zero: the picture shows a grid, and
+# nothing of LeNet
 # ({ref}`rec-lenet-four`).
 #
 # :::{admonition} Errata: Lengyel et al. 2020, LeNet
@@ -336,10 +339,10 @@ embeddings(pd.concat(parts).sort_values(["set", "seed"], ascending=[False, True]
 # %% [markdown]
 # To count pieces *in a drawn picture* we need a second graph: it joins each drawn point to its ten nearest, and the
 # count depends on this ten.
-# *The start decides whether UMAP keeps the number of pieces.*
+# *From its default start UMAP keeps the number of pieces, from random starts not always.*
 # From its default, a spectral embedding that the authors leave, it kept the number in all
 # {fact}`06b_genni_lenet.pictures` pictures of four sets of the small network; from random starts it changed
-# {fact}`06b_genni_lenet.changed` ({numref}`fig-umap`, {ref}`rec-umap`).
+# {fact}`06b_genni_lenet.changed` of as many, all of sets in three dimensions ({numref}`fig-umap`, {ref}`rec-umap`).
 # So the paper's reading survives for its start, and a count on the grid needs no picture.
 #
 # (sec-quotient)=
@@ -461,8 +464,8 @@ print("relative loss:", (genni.loss_at(few, theta[None]) / few.energy).item())
 print("singular values in the plane:", values.cpu().numpy().round(1))
 
 # %% [markdown]
-# The loss is far below the zero function's, so the picture shows the target's class.
-# Both singular values are far from 0, so each solution is isolated in this plane, whatever its group is.
+# The loss is far below the zero function's, so this network approximates the target.
+# Both singular values are far from 0, so this solution is isolated in the plane, whatever its group is.
 # So ask for the group of the architecture, act with a random element, and try to carry one solution to another:
 
 

@@ -618,7 +618,8 @@ figure
 #   Those that never fire are few up to a decay of 0.00001; at 0.0001 they are many and mostly below 0.1, at 0.001 more,
 #   all at the lower edge.
 # ---
-# With weight decay, neurons that fire on no training image shrink to nothing; those that fire shrink far less.
+# With a decay of 10⁻⁴ or more, neurons that fire on no training image shrink to almost nothing; those that fire far
+# less.
 # Each mark is a hidden neuron of one of {fact}`07_shallow_relu.networks:.0f` networks for each weight decay,
 # with 64 neurons, trained on Fashion-MNIST.
 # :::

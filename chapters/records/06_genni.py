@@ -356,10 +356,13 @@ on_axis = coarse.loc["printed"]
 first = of(counted, figure=1)
 # fmt: off
 claim("lengyel-figure-1-connected", "§4, figure 1",
-    "There is a connected region with low loss; there seem to be two distinct, yet similar regions. (The ε-set of the "
-    "plotted plane is one piece.)",
+    "There is a connected region with low loss. (The ε-set of the plotted plane is one piece.)",
     of(counted, figure=1, points=200), "connected", kind="existence", cases=["figure", "pieces"],
     link="rec-genni-pieces")
+regions = of(counted, figure=1).assign(two=lambda rows: rows["pieces"] > 1)
+claim("lengyel-figure-1-two-regions", "§4, figure 1, two regions",
+    "There seem to be two distinct, yet similar regions. (The ε-set of the plotted plane has more than one piece.)",
+    regions, "two", kind="existence", cases=["points", "pieces"], link="rec-genni-pieces")
 claim("lengyel-hole", "§4, figure 2(b)",
     "The ε-set in the three-dimensional plane has a hole, which scaling and permutation do not obviously explain.",
     of(counted, figure=2, part=WHOLE, points=FINE), "holes", kind="existence", error=0.5,
@@ -504,7 +507,8 @@ here = {"link": "rec-genni-crossing", "words": WORDS}
 rows = of(crossing, target="a slope 0")
 # fmt: off
 claim("lengyel-permutations-intersect", "§4, figure 2, crossing",
-    "The two surfaces of figure 2 are permuted copies of one class, so that one is in the picture where the other is. "
+    "The parts of figure 2 with both $w_i<0$ and both $w_i>0$ are permuted copies of one class, so that one is in "
+    "the picture where the other is. "
     "(In the paper's plane and for a target with its slopes, one of which is 0, at ten thresholds.)",
     rows.assign(there=rows["second_surface"] > 0), "there", cases=["epsilon", "inside"], **here,
     erratum={
@@ -1198,8 +1202,12 @@ SUMMARY = {
         "The printed ε is sufficiently small.",
         "{value:.1f} times the zero function's loss",
     ),
-    "lengyel-low-loss": ("The networks that span the planes have a low loss.", "one is worse than 0"),
+    "lengyel-low-loss": (
+        "The networks that span the planes have a low loss.",
+        "one is worse than the zero function",
+    ),
     "lengyel-figure-1-connected": ("Figure 1: a connected region.", "one piece, at the printed ε"),
+    "lengyel-figure-1-two-regions": ("Figure 1: two distinct regions.", "one piece on each grid"),
     "lengyel-hole": ("Figure 2: a hole, perhaps by other groups.", "one hole; a further group is found"),
     "lengyel-permutations-intersect": (
         "Figure 2: surfaces that cross are permuted copies.",
@@ -1207,7 +1215,7 @@ SUMMARY = {
     ),
     "lengyel-class-is-orbit": ("Swaps and scalings are not all symmetries.", "an example"),
     "lengyel-direct-product": ("The groups form a direct product.", "semidirect"),
-    "lengyel-metric-finite": ("The distance is a metric.", "infinite on the whole line"),
+    "lengyel-metric-finite": ("The distance is a metric.", "it is infinite on the whole line"),
     "lengyel-linearly-independent": ("m + 1 linearly independent vectors.", "affinely independent is meant"),
     "lengyel-linear-cost": ("The cost is O(N).", "counted"),
     "lengyel-conjecture": (
@@ -1219,8 +1227,7 @@ known, rows = {made.id: (made, found) for made, found in told.claims}, []
 for id, (statement, ours) in SUMMARY.items():
     made, found = known[id]
     numbers = found.numbers | {"gain": f"{ratio[THROUGH, 0.1]:.1f}"}
-    if found.numbers or "{" not in ours:
-        ours = ours.format(**numbers)
+    ours = ours.format(**numbers) if found.numbers or "{gain}" in ours or "{" not in ours else "no row"
     row = {"statement": statement, "printed": made.place if made.whose == "paper" else "not printed"}
     rows.append(row | {"ours": ours, "verdict": found.said})
 headings = {name: name for name in ("statement", "printed", "ours", "verdict")}

@@ -190,7 +190,7 @@ def sizes(network):
 # %% tags=["hide-input"]
 claim(
     "lengyel-lenet-parameters",
-    "The LeNet of the experiments, whose layers Table 1 lists, has the 60,000 parameters of LeNet-5 (to 500).",
+    "The LeNet of the experiments (28×28 inputs, one output, Table 1) has the 60,000 parameters of LeNet-5 (to 500).",
     of(sizes, network=AUTHORS),
     "difference",
     place="Appendix D, size",

@@ -569,7 +569,8 @@ told.verdicts()
 # (rec-hierarchy)=
 # ### The hierarchy of parameters
 #
-# > *Printed*, after Theorem 2: a hierarchy, by which a fibre that is one free orbit implies no 0-factors, and this a
+# > After Theorem 2, as we read it: a hierarchy, by which a fibre that is one free orbit implies no 0-factors, and
+# > this a
 # > trivial stabiliser; the condition on the stabiliser is not enough.
 #
 # Both implications are strict, and the conditions of {prf:ref}`thm-generic` are not necessary: the rows of the second
@@ -1115,7 +1116,8 @@ told.say(silent_usual=silent.loc[USUAL].mean(), accuracy_none=right[NONE], accur
 # Decay is all that moves its weights, and the bias, which does not decay, stays negative: $w_i$ goes to 0,
 # and the neuron
 # becomes a constant.
-# Two such neurons are nearly parallel, so they make all four distances small.
+# At 10⁻⁴ two such neurons are nearly parallel, so all four distances are small; at 10⁻³ they vanish, and in two of four
+# networks no two of the others are parallel.
 # With decay those that fire become smaller as well.
 # A certified network has no other *exact* symmetries than permutations and scalings; for the others μ is too small to
 # tell from 0 in floats.
@@ -1261,7 +1263,7 @@ SUMMARY = {
     "local-identifiability": "Conjecture: lines in general position identify a network locally.",
     "at-most-binomial": "A function has at most C(n, ⌊n/2⌋) orbits of n neurons.",
     "theorem-2-corrected": "What moves nothing: blocks of equal neurons, and zero neurons.",
-    "theorem-2": "Two cycles generate the finite part of it.",
+    "theorem-2": "At most two cycles generate the finite part of it.",
     "remark-1": "Minimal forms exist for any activation with a known scaling law.",
 }
 PROVED = ("theorem-3", "canonical-form", "theorem-1", "local-identifiability", "at-most-binomial")
