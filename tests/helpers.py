@@ -1,7 +1,6 @@
 """What several test modules draw and read."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import torch
@@ -33,17 +32,6 @@ def difference(one: nn.Module, other: nn.Module) -> float:
     """The largest of |x − y| / max|y| over weights and buffers."""
     pairs = zip(one.state_dict().values(), other.state_dict().values(), strict=True)
     return max(((x - y).abs().max() / y.abs().max().clamp(min=1e-300)).item() for x, y in pairs)
-
-
-def assert_usable(page: Any, width: int) -> None:
-    """In a window of this width axe finds nothing serious, and nothing is wider than the window."""
-    from axe_playwright_python.sync_playwright import Axe
-
-    page.set_viewport_size({"width": width, "height": 900})
-    page.wait_for_timeout(300)
-    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    rules = [fault["id"] for fault in found if fault["impact"] in ("serious", "critical")]
-    assert not rules and page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def sentence(call: Callable[[], object]) -> str:

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from intertwine.shallow import ShallowReLU
 from intertwine_book.figures.shallow import folded_planes, hidden_counts
@@ -13,15 +12,6 @@ networks = {
 }
 ticks = np.linspace(-1, 1, 5)
 counted = pd.DataFrame({"size": [1, 1, 2, 2], "hidden": [10, 20, 0, 3]})
-FIGURES = {
-    "folded_planes": lambda: folded_planes(networks, ticks),
-    "hidden_counts": lambda: hidden_counts(counted),
-}
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_is_made_once_and_always_the_same(name, always_the_same):
-    always_the_same(FIGURES[name])
 
 
 def test_the_line_of_counts_is_the_median():

@@ -69,19 +69,6 @@ def test_parameters_are_as_many_as_the_papers_say(build, count):
     assert parameters(build()) == count
 
 
-def test_parameters_of_a_default_network_are_spread_as_in_the_papers():
-    widths = [layer.channels for layer in models.myrtle().hidden_layers()]
-    assert widths == [64, 128, 256, 512]
-    assert {layer.channels for layer in models.resnet18().hidden_layers()} == {64, 128, 256, 512}
-    assert [layer.channels for layer in models.lenet().hidden_layers()] == [6, 16, 120, 84]
-    tiny = [(m.out_channels, *m.kernel_size, *m.stride) for m in models.tiny10() if isinstance(m, nn.Conv2d)]
-    assert tiny == [
-        *[(16, 3, 3, 1, 1)] * 2,
-        *[(32, 3, 3, 2, 2), (32, 3, 3, 1, 1), (32, 3, 3, 1, 1)],
-        *[(64, 3, 3, 2, 2), (64, 3, 3, 1, 1), (64, 1, 1, 1, 1)],
-    ]
-
-
 def test_layers_have_the_papers_numbers():
     def numbers(network):
         return " ".join(layer.number for layer in network.hidden_layers())
@@ -377,15 +364,6 @@ def test_copies_keep_everything_and_slices_share_modules(build, shape):
     assert torch.equal(network[middle:](network[:middle](x)), network(x))
 
 
-@each
-def test_every_weight_learns(build, shape):
-    network = build()
-    network(normal(8, *shape, seed=3)).square().sum().backward()
-    assert all(
-        parameter.grad is not None and parameter.grad.isfinite().all() for parameter in network.parameters()
-    )
-
-
 # --- bad input ---
 
 
@@ -393,17 +371,11 @@ def test_every_weight_learns(build, shape):
     ("call", "message"),
     [
         (lambda: models.myrtle(0), "Expected width to be a whole number of at least 1, was given 0"),
-        (
-            lambda: models.tiny10(classes=-1),
-            "Expected classes to be a whole number of at least 1, was given -1",
-        ),
-        (lambda: models.resnet20(in_channels=0), "Expected in_channels to be a whole number"),
         (lambda: models.resnet20(option="C"), "Expected option 'A' .* or 'B' .*, was given 'C'"),
         (
             lambda: models.myrtle(activation="rely"),
             "Expected an activation out of 'relu', .* did you mean 'relu'",
         ),
-        (lambda: models.myrtle(activation="zzz"), "was given 'zzz'\\.$"),
         (
             lambda: models.myrtle(activation=nn.ReLU()),
             "was given the module ReLU\\(\\): every layer needs its own",
@@ -425,8 +397,6 @@ def test_a_bad_size_is_said_in_one_sentence(call, message):
 @pytest.mark.parametrize(
     ("network", "shape", "expected"),
     [
-        (models.myrtle(2), (4, 1, 8, 8), "(n, 3, 8, 8) or larger"),
-        (models.myrtle(2), (4, 3, 7, 9), "(n, 3, 8, 8) or larger"),
         (models.myrtle(2), (4, 3, 9, 7), "(n, 3, 8, 8) or larger"),
         (models.myrtle(2), (3, 8, 8), "(n, 3, 8, 8) or larger"),
         (models.tiny10(2), (4, 3, 26, 40), "(n, 3, 27, 27) or larger"),

@@ -81,13 +81,6 @@ def test_re_estimated_statistics_do_not_depend_on_the_old_ones():
     assert before < after == pytest.approx(evaluate(network(), TEST.images, TEST.labels), abs=0.03)
 
 
-def test_lines_that_lie_together_are_told_apart_by_all_their_columns():
-    lines = line(network(), network(), TRAIN, TEST, [0.0, 1.0]).assign(pair=0)
-    with pytest.raises(ValueError, match=r"found 2 and 2 at \{'pair': 0\}: name in `by` .* batch_norm\."):
-        barriers(lines, ["pair"])
-    assert len(barriers(lines, ["pair", "batch_norm"])) == 2
-
-
 class Tied(nn.Module):
     def __init__(self) -> None:
         super().__init__()
