@@ -86,22 +86,20 @@ def crosses(target):
     return recorded["crosses"].query("target == @target and network < 3")[["t1", "t2"]]
 
 
-class Planes(Interactive):
-    """Two planes of losses with ε on a slider."""
-
-    def _still(self):
-        panels = {}
-        for target in (AUTHORS, VARIES):
-            axis, losses, zero = plane_of(target)
-            panel = {"grid": Losses(axis, losses), "points": crosses(target)}
-            panels[target] = panel | {"epsilon": 460.0}
-            panels[target] |= {"zero": zero} if zero.any() else {}
-        drawn = loss_planes(panels, low=-3, high=3)
-        with io.BytesIO() as file:
-            drawn.savefig(file, format="png", dpi=130)
-            text = base64.b64encode(file.getvalue()).decode()
-        alt = "Losses on both planes"
-        return f'<img class="still" alt="{alt}" src="data:image/png;base64,{text}">'
+def still_planes():
+    """The picture of both planes where nothing can be moved."""
+    panels = {}
+    for target in (AUTHORS, VARIES):
+        axis, losses, zero = plane_of(target)
+        panel = {"grid": Losses(axis, losses), "points": crosses(target)}
+        panels[target] = panel | {"epsilon": 460.0}
+        panels[target] |= {"zero": zero} if zero.any() else {}
+    drawn = loss_planes(panels, low=-3, high=3)
+    with io.BytesIO() as file:
+        drawn.savefig(file, format="png", dpi=130)
+        text = base64.b64encode(file.getvalue()).decode()
+    alt = "Losses on both planes"
+    return f'<img class="still" alt="{alt}" src="data:image/png;base64,{text}">'
 
 
 figure = make_subplots(1, 2, subplot_titles=[AUTHORS, VARIES], horizontal_spacing=0.08)
@@ -157,7 +155,8 @@ figure.update_layout(
 )
 figure.update_xaxes(title="t₁", range=[-13, 13], constrain="domain")
 figure.update_yaxes(range=[-13, 13])
-Planes(figure, "planes", says="networks below ε = {}")
+says = "networks below ε = {}"
+Interactive(figure, "planes", says, picture=still_planes())
 
 # %% [markdown]
 # :::{figure} #fig-lenet
@@ -268,7 +267,8 @@ assert loss.item() < 0.0025
 #
 # :::{prf:proof}
 # A generic plane of dimension $m \le p - d$ meets the tangent space of the orbit in 0 only.
-# So the difference of a point of the orbit and a point of the plane has an injective derivative there, and vanishes only
+# So the difference of a point of the orbit and a point of the plane has an injective derivative
+# there, and vanishes only
 # once nearby.
 # :::
 #
@@ -337,7 +337,7 @@ embeddings(pd.concat(parts).sort_values(["set", "seed"], ascending=[False, True]
 # %% [markdown]
 # To count pieces *in a drawn picture* we need a second graph: it joins each drawn point to its ten nearest, and the
 # count depends on this ten.
-# *The start decides whether UMAP keeps the number of pieces.*
+# *The start decides whether UMAP keeps the number of pieces* ({numref}`fig-umap`).
 # From its default, a spectral embedding that the authors leave, it kept the number in all
 # {fact}`06b_genni_lenet.pictures` pictures of four sets of the small network; from random starts it changed
 # {fact}`06b_genni_lenet.changed` ({ref}`rec-umap`).
@@ -387,7 +387,8 @@ class_stack(stack)
 # (sec-guide)=
 # ## From a picture to a group: a guide
 #
-# With `from intertwine import genni`, a `problem`, its `grid` on a plane, and a solution θ (`theta`):
+# With `from intertwine import genni`, `from intertwine.weightspace import find_symmetries`, a `problem`, its `grid`
+# on a plane, and a solution θ (`theta`):
 #
 # :::{list-table}
 # :header-rows: 1
