@@ -294,9 +294,7 @@ def test_a_foreign_pickle_is_never_opened(name, contents, tmp_path):
 def test_an_unknown_name_is_answered_with_the_nearest():
     with pytest.raises(ValueError, match=r"Unknown data set 'cifar': did you mean 'cifar10'\? Known: digits"):
         data.load("cifar", "train")
-    with pytest.raises(
-        ValueError, match=r"Unknown split 'training': did you mean 'train'\?"
-    ):
+    with pytest.raises(ValueError, match=r"Unknown split 'training': did you mean 'train'\?"):
         data.load("digits", "training")
 
 

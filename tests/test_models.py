@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from helpers import normal, normal64, same
+from helpers import generator, normal, normal64, randomise, same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
@@ -32,16 +32,6 @@ SMALL: dict[str, tuple[Callable[..., models.Network], tuple[int, ...]]] = {
 }
 each = pytest.mark.parametrize(("build", "shape"), SMALL.values(), ids=SMALL)
 seeds = st.integers(0, 2**63 - 1)
-
-
-def randomised(network: models.Network, seed: int) -> models.Network:
-    """In float64 and evaluation mode, with batch norms that a test can tell from the identity."""
-    generator = torch.Generator().manual_seed(seed)
-    for layer in network.modules():
-        if isinstance(layer, nn.BatchNorm2d):
-            for tensor in (layer.weight.data, layer.bias.data, layer.running_mean, layer.running_var):
-                tensor.uniform_(0.5, 1.5, generator=generator)
-    return network.double().eval()
 
 
 def parameters(network: nn.Module) -> int:
@@ -147,7 +137,7 @@ def dense(x: Tensor, state: dict[str, Tensor], name: str) -> Tensor:
     seed=seeds,
 )
 def test_myrtle_is_its_formula(width, norm, channels, n, side, seed):
-    network = randomised(models.myrtle(width, norm=norm, in_channels=channels, seed=seed), seed)
+    network = randomise(models.myrtle(width, norm=norm, in_channels=channels, seed=seed), generator(seed))
     x = images = normal64(n, channels, *side, seed=seed)
     state = network.state_dict()
     for k in (1, 2, 3, 4):
@@ -162,7 +152,7 @@ def test_myrtle_is_its_formula(width, norm, channels, n, side, seed):
 @settings(max_examples=10, deadline=None)
 @given(width=st.integers(1, 4), norm=st.booleans(), n=st.integers(1, 3), side=st.integers(27, 34), seed=seeds)
 def test_tiny10_is_its_formula(width, norm, n, side, seed):
-    network = randomised(models.tiny10(width, norm=norm, seed=seed), seed)
+    network = randomise(models.tiny10(width, norm=norm, seed=seed), generator(seed))
     x = images = normal64(n, 3, side, side, seed=seed)
     state = network.state_dict()
     for k in range(1, 9):
@@ -185,7 +175,7 @@ def test_resnets_are_their_formula(width, name, slope, side, seed):
         network, blocks = models.resnet18(width, slope=slope, seed=seed), 8
     else:
         network, blocks = models.resnet20(width, option=name, slope=slope, seed=seed), 9
-    network = randomised(network, seed)
+    network = randomise(network, generator(seed))
     state = network.state_dict()
 
     def relu(x):

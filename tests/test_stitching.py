@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 import torch
 import torch.nn.functional as F
-from helpers import generator, normal
+from helpers import generator, normal, randomise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
@@ -37,21 +37,9 @@ def inputs(model: models.Network, n: int = 3) -> Tensor:
     return normal(n, *shape)
 
 
-def lively(model: nn.Module) -> nn.Module:
-    """With statistics in its batch norms that do something, in evaluation mode."""
-    generator = torch.Generator().manual_seed(1)
-    for module in model.modules():
-        if isinstance(module, nn.BatchNorm2d):
-            for tensor in (module.weight.data, module.running_var):
-                tensor.uniform_(0.5, 1.5, generator=generator)
-            for tensor in (module.bias.data, module.running_mean):
-                tensor.normal_(0, 0.3, generator=generator)
-    return model.eval()
-
-
 @cache
 def network(name: str, seed: int = 0) -> models.Network:
-    return lively(BUILD[name](seed))
+    return randomise(BUILD[name](seed), generator(1)).float()
 
 
 def linear(weight: Tensor) -> LinearMap:
@@ -261,7 +249,7 @@ def test_the_shortcut_is_stitched_or_passed_on():
 @given(seeds, st.sampled_from([("relu1", "relu4"), ("relu4", "relu1"), ("relu2", "relu3")]))
 @settings(max_examples=6, deadline=None)
 def test_other_widths_and_sizes_are_resampled(seed, layers):
-    one, two = network("myrtle"), lively(models.myrtle(6, seed=1))
+    one, two = network("myrtle"), randomise(models.myrtle(6, seed=1), generator(1)).float()
     x = normal(2, 3, 32, 32, seed=seed)
     (front, _), (front2, back) = split(one, layers[0]), split(two, layers[1])
     h, size = front(x), tuple(front2(x).shape[2:])
