@@ -1,5 +1,6 @@
 """What several test modules draw and read."""
 
+import copy
 from collections.abc import Callable
 
 import pytest
@@ -56,6 +57,23 @@ def randomise(model: nn.Module, generator: torch.Generator) -> nn.Module:
         for parameter in model.parameters():
             if not parameter.any():
                 uniform(parameter, -0.5, 0.5)
+    return model
+
+
+def with_layer_moved(model: nn.Module, k: int, A: Tensor) -> nn.Module:
+    """The same function as a Myrtle network, whose k-th hidden layer is A times what it was."""
+    model, gain = copy.deepcopy(model), A.sum(1)
+    rows = A.argmax(1)  # row i of A has its one entry, gain[i], at rows[i]
+    conv, norm = model.get_submodule(f"conv{k}"), model.get_submodule(f"bn{k}")
+    with torch.no_grad():
+        conv.weight.copy_(conv.weight[rows])
+        for tensor in (norm.weight, norm.bias, norm.running_mean, norm.running_var):
+            tensor.copy_(tensor[rows])
+        norm.weight.mul_(gain)
+        norm.bias.mul_(gain)
+        after = model.fc if k == 4 else model.get_submodule(f"conv{k + 1}")
+        shape = (1, -1) + (1,) * (after.weight.ndim - 2)
+        after.weight.copy_(after.weight[:, rows] / gain.view(shape))
     return model
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from intertwine_book.figures.curves import mean_curves, single_curves
 from intertwine_book.figures.dots import dots
-from intertwine_book.figures.forest import forest
 from intertwine_book.figures.labels import apart
 from intertwine_book.figures.matrices import heatmap
 from intertwine_book.figures.scatter import scatter
@@ -39,14 +38,6 @@ blocks = pd.DataFrame(
     ]
 )
 CELLS = {"panels": "of", "limits": (0.0, 1.0), "label": "similarity", "digits": ".2f"}
-trials = pd.DataFrame(
-    [
-        {"kind": kind, "layer": layer, "gap": value - k}
-        for k, kind in enumerate(("ReLU", "none"))
-        for layer in ("output", "inside")
-        for value in (0.1, 0.2, 0.4)
-    ]
-)
 curves = pd.DataFrame(
     [
         {
@@ -242,14 +233,3 @@ def test_single_curves_are_the_means_of_each_trial_and_their_mean():
     heights = [line.get_ydata().tolist() for line in left.lines[:4]]
     assert heights == [[n + 1.5, n + 1.0, n + 0.5] for n in (0, 1, 2, 1)]
     assert {text.get_text() for text in right.texts} == {"trained", "untrained"}
-
-
-def test_a_forest_has_the_means_and_intervals_of_the_trials():
-    left, right = forest(trials, "kind", "gap", panels="layer", xlabel="gap").axes
-    assert (left.get_title(), right.get_title()) == ("output", "inside")
-    values = trials.loc[(trials["kind"] == "none") & (trials["layer"] == "output"), "gap"]
-    means = next(line.get_xdata() for line in left.lines if line.get_marker() == "o")
-    assert np.isclose(means[1], values.mean())
-    spans = [line.get_xdata() for line in left.lines if len(line.get_xdata()) == 2]
-    assert any(np.allclose(span, interval(values)) for span in spans)
-    assert np.allclose(np.sort(left.collections[1].get_offsets()[:, 0]), values)

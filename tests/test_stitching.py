@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 import torch
 import torch.nn.functional as F
-from helpers import generator, normal, randomise
+from helpers import generator, normal, randomise, with_layer_moved
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
@@ -184,30 +184,13 @@ def test_the_identity_stitches_a_model_to_itself(name, layer):
         torch.testing.assert_close(stitched(x), model(x), rtol=1e-5, atol=1e-5)
 
 
-def moved(model: models.Network, k: int, A: Tensor) -> nn.Module:
-    """The same function as a Myrtle network, whose k-th hidden layer is A times what it was."""
-    model, gain = copy.deepcopy(model), A.sum(1)
-    rows = A.argmax(1)  # row i of A has its one entry, gain[i], at rows[i]
-    conv, norm = model.get_submodule(f"conv{k}"), model.get_submodule(f"bn{k}")
-    with torch.no_grad():
-        conv.weight.copy_(conv.weight[rows])
-        for tensor in (norm.weight, norm.bias, norm.running_mean, norm.running_var):
-            tensor.copy_(tensor[rows])
-        norm.weight.mul_(gain)
-        norm.bias.mul_(gain)
-        after = model.fc if k == 4 else model.get_submodule(f"conv{k + 1}")
-        shape = (1, -1) + (1,) * (after.weight.ndim - 2)
-        after.weight.copy_(after.weight[:, rows] / gain.view(shape))
-    return model
-
-
 @given(seeds, st.integers(1, 4))
 @settings(max_examples=6, deadline=None)
 def test_what_the_group_did_a_stitch_undoes(seed, k):
     model = network("myrtle")
     n = 4 * 2 ** (k - 1)
     A = GReLU(n).sample(torch.Generator().manual_seed(seed)).float()
-    twin, x = moved(model, k, A), inputs(model)
+    twin, x = with_layer_moved(model, k, A), inputs(model)
     torch.testing.assert_close(twin(x), model(x), rtol=1e-4, atol=1e-4)
     stitched = join(model, twin, f"relu{k}", linear(A))
     torch.testing.assert_close(stitched(x), model(x), rtol=1e-4, atol=1e-4)

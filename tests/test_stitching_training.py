@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 import torch
 import torch.nn.functional as F
-from helpers import generator
+from helpers import generator, with_layer_moved
 from torch import Tensor, nn
 
 from intertwine.alignment import least_squares, permutation
@@ -284,25 +284,10 @@ def test_shortcuts_train_too():
 # --- known elements, and the optimisers of G_ReLU ---
 
 
-def planted(net: nn.Module, k: int, seed: int) -> nn.Module:
-    """The same function, with hidden layer k moved by an element of G_ReLU."""
-    twin, n = copy.deepcopy(net), 4 * 2 ** (k - 1)
-    A = GReLU(n).sample(generator(seed), scale=0.5).float()
-    conv, norm = twin.get_submodule(f"conv{k}"), twin.get_submodule(f"bn{k}")
-    after = twin.get_submodule(f"conv{k + 1}" if k < 4 else "fc")
-    with torch.no_grad():
-        conv.weight.copy_(conv.weight[A.argmax(1)])
-        for tensor in (norm.running_mean, norm.running_var):
-            tensor.copy_(tensor[A.argmax(1)])
-        norm.weight.copy_(A @ norm.weight)
-        norm.bias.copy_(A @ norm.bias)
-        after.weight.copy_(torch.einsum("oi...,ij->oj...", after.weight, torch.linalg.inv(A)))
-    return twin
-
-
 def test_planted_elements_are_recovered_by_task_loss():
     net, k = network(0), 3
-    twin, layer = planted(net, k, seed=k), f"relu{k}"
+    A = GReLU(16).sample(generator(k), scale=0.5).float()
+    twin, layer = with_layer_moved(net, k, A), f"relu{k}"
     assert accuracy(twin) == pytest.approx(accuracy(net), abs=0.0021)
     place = Junction(net, twin, layer, FIT, validation=VALIDATION, test=TEST, **EXACT)
     # model 2's probabilities have their least cross-entropy at the element itself
