@@ -27,6 +27,7 @@ from intertwine.alignment import (
     reduced_rank,
     statistics,
     unit_assignment,
+    variance_restored,
 )
 from intertwine.features import rows as rows_of
 from intertwine.groups import GeneralLinear, GReLU, Monomial, Orthogonal, ScalarGroup
@@ -547,3 +548,16 @@ def test_a_channel_that_only_rounding_moves_is_constant(dtype):
     draw = torch.randn(50, 2, generator=generator(0), dtype=torch.float64)
     A = torch.stack([0.3 * (1 + 0.3 * torch.finfo(dtype).eps * draw[:, 0]), 1 + draw[:, 1] / 10], 1).to(dtype)
     assert (Statistics.of(A, A).products(centred=True).AA.diagonal() > 0).tolist() == [False, True]
+
+
+@laws
+@given(st.integers(0, 10**6), st.sampled_from([0.5, 2.0, 8.0]))
+def test_restored_outputs_vary_as_much_as_their_targets(seed, noise):
+    generator = torch.Generator().manual_seed(seed)
+    A, M, N = (torch.randn(*shape, generator=generator) for shape in ((300, 5), (5, 4), (300, 4)))
+    B = A @ M + noise * N + 3
+    S = Statistics.of(A, B)
+    fitted, plain = variance_restored(S), least_squares(S, affine=True)
+    torch.testing.assert_close(fitted(A).var(0), B.var(0), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(fitted(A).mean(0), B.mean(0), rtol=1e-3, atol=1e-3)
+    assert fitted.residual > plain.residual and (plain(A).var(0) < B.var(0)).all()

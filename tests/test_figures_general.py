@@ -4,11 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from intertwine.shallow import ShallowReLU
 from intertwine_book.figures.curves import mean_curves, single_curves
 from intertwine_book.figures.dots import dots
 from intertwine_book.figures.labels import apart
 from intertwine_book.figures.matrices import heatmap
+from intertwine_book.figures.readable import LONG, readable
 from intertwine_book.figures.scatter import scatter
+from intertwine_book.figures.shallow import folded_planes, hidden_counts
 from intertwine_book.figures.style import COLOURS, GROUP_COLOURS
 from intertwine_book.intervals import interval
 
@@ -233,3 +236,45 @@ def test_single_curves_are_the_means_of_each_trial_and_their_mean():
     heights = [line.get_ydata().tolist() for line in left.lines[:4]]
     assert heights == [[n + 1.5, n + 1.0, n + 0.5] for n in (0, 1, 2, 1)]
     assert {text.get_text() for text in right.texts} == {"trained", "untrained"}
+
+
+# --- folds and counts of shallow networks ---
+
+networks = {
+    "p": ShallowReLU([[1, 0]], [0], [[1]], [0]),
+    "q": ShallowReLU([[-1, 1]], [0.5], [[2]], [0]),
+}
+ticks = np.linspace(-1, 1, 5)
+counted = pd.DataFrame({"size": [1, 1, 2, 2], "hidden": [10, 20, 0, 3]})
+
+
+def test_the_line_of_counts_is_the_median():
+    (line,) = hidden_counts(counted).axes[0].get_lines()
+    np.testing.assert_array_equal(line.get_ydata(), [15, 1.5])
+
+
+def test_a_fold_lies_where_the_neuron_is_zero():
+    left, right = folded_planes(networks, ticks).axes
+    assert [left.get_title(), right.get_title()] == ["p", "q"]
+    (fold,) = [line for line in right.get_lines() if hasattr(line, "_xy2")]
+    for point in (fold._xy1, fold._xy2):
+        assert abs(-point[0] + point[1] + 0.5) < 1e-12
+
+
+# --- tables for people ---
+
+
+def test_readable_writes_words_marks_dashes_and_rounded_numbers():
+    table = pd.DataFrame(
+        {"a": [1.2345, float("nan")], "b": [True, False], "c": ["<x>", None], "n": [3000, -4]}
+    )
+    text = readable(table, {"a": "length, m", "b": "holds", "c": "name", "n": "count"}, digits={"a": 1}).data
+    assert all(part in text for part in ("1.2<", "✓", "·", "–", "&lt;x&gt;", "length, m", ">3,000<", ">−4<"))
+    assert "1.23" not in text
+    assert "long" not in text
+
+
+def test_readable_scrolls_when_long_and_refuses_unknown_columns():
+    assert 'class="readable long"' in readable(pd.DataFrame({"a": range(LONG + 1)}), {"a": "A"}).data
+    with pytest.raises(ValueError, match="Expected a table with the columns 'z'"):
+        readable(pd.DataFrame({"a": [1]}), {"z": "Z"})
