@@ -371,10 +371,6 @@ def test_copies_keep_everything_and_slices_share_modules(build, shape):
             "was given the module ReLU\\(\\): every layer needs its own",
         ),
         (lambda: models.lenet(size=8), "at least 16×16 pixels, was given size=8"),
-        (
-            lambda: models.fcn((3,)),
-            "Expected the sizes of input, hidden layers and output, was given \\(3,\\)",
-        ),
         (lambda: models.fcn((3, 0, 1)), "Expected sizes\\[1\\] to be"),
     ],
 )
