@@ -34,15 +34,14 @@
 # grid no network fits the target ({numref}`fig-lenet`).
 
 # %% tags=["hide-input"]
-import base64
 import copy
-import io
 import itertools
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import torch
+from IPython.core.pylabtools import print_figure
 from plotly.subplots import make_subplots
 from torch import nn
 
@@ -95,15 +94,18 @@ def still_planes():
         panels[target] = panel | {"epsilon": 460.0}
         panels[target] |= {"zero": zero} if zero.any() else {}
     drawn = loss_planes(panels, low=-3, high=3)
-    with io.BytesIO() as file:
-        drawn.savefig(file, format="png", dpi=130)
-        text = base64.b64encode(file.getvalue()).decode()
+    text = print_figure(drawn, "png", base64=True)
     alt = "Losses on both planes"
     return f'<img class="still" alt="{alt}" src="data:image/png;base64,{text}">'
 
 
-figure = make_subplots(1, 2, subplot_titles=[AUTHORS, VARIES], horizontal_spacing=0.08)
-above = {"type": "constraint", "operation": ">"}
+figure = make_subplots(
+    1,
+    2,
+    subplot_titles=["authors' target", "target that varies"],
+    horizontal_spacing=0.08,
+)
+above = {"type": "constraint", "operation": "<"}  # plotly fills what is excluded
 for k, target in enumerate((AUTHORS, VARIES), 1):
     axis, losses, zero = plane_of(target)
     logs = np.log10(losses.clip(1e-3, 1e3)).round(2).T.tolist()
@@ -130,12 +132,9 @@ steps = [
     for epsilon, label in EPSILONS.items()
 ]
 slider = {"active": len(steps) - 1, "steps": steps, "currentvalue": {"prefix": "ε = "}}
-bar = {
-    "title": {"text": "J/E[y²]"},
-    "thickness": 12,
-    "tickvals": [-3, -2, -1, 0, 1, 2, 3],
-}
-bar["ticktext"] = ["0.001", "0.01", "0.1", "1: zero function", "10", "100", "1000"]
+bar = {"title": {"text": "J/E[y²]"}, "thickness": 10, "orientation": "h", "y": -0.45}
+bar["tickvals"] = [-3, -2, -1, 0, 1, 2, 3]
+bar["ticktext"] = ["0.001", "0.01", "0.1", "1 (zero)", "10", "100", "1000"]
 scale = {
     "colorscale": "GnBu",
     "reversescale": True,
@@ -145,8 +144,8 @@ scale = {
 }
 figure.update_layout(
     template="none",
-    height=380,
-    margin={"l": 35, "r": 10, "t": 30, "b": 35},
+    height=420,
+    margin={"l": 35, "r": 10, "t": 30, "b": 95},
     paper_bgcolor="rgba(0,0,0,0)",
     font={"color": COLOURS["grey"]},
     dragmode=False,
@@ -172,6 +171,7 @@ Interactive(figure, "planes", says, picture=still_planes())
 # Grey: loss above ε times the zero function's.
 # Crosses: the networks that span each plane.
 # Left: the authors' LeNets; right: smaller LeNets, trained to a target that varies.
+# On the scale 1 is the zero function.
 # Recorded.
 # :::
 
@@ -213,7 +213,7 @@ Interactive(figure, "planes", says, picture=still_planes())
 # ## A network that returns 0
 #
 # The paper's LeNet ends in a ReLU.
-# If that ReLU is inactive on every image, the output is 0 and so is the gradient: no step of training moves the
+# If that ReLU is inactive on every image, the output is zero and so is the gradient: no step of training moves the
 # network.
 # The centre of the authors' pictures is such a network:
 
@@ -239,9 +239,9 @@ assert torch.isclose(genni.loss_at(theirs, centre.detach())[0], loss)
 assert loss.item() < 0.0025
 
 # %% [markdown]
-# In the plane of the paper's figure 4 the output is 0 on {fact}`06b_genni_lenet.hatched:.0f` % of the points.
-# The rest of the wide region does not return 0; the threshold alone admits it.
-# In figure 6b *every* point of our coarser grid returns 0: the picture shows a grid, and nothing of LeNet
+# In the plane of the paper's figure 4 the output is zero on {fact}`06b_genni_lenet.hatched:.0f` % of the points.
+# The rest of the wide region does not return zero; the threshold alone admits it.
+# In figure 6b *every* point of our coarser grid returns zero: the picture shows a grid, and nothing of LeNet
 # ({ref}`rec-lenet-four`).
 #
 # :::{admonition} Errata: Lengyel et al. 2020, LeNet
@@ -267,9 +267,8 @@ assert loss.item() < 0.0025
 #
 # :::{prf:proof}
 # A generic plane of dimension $m \le p - d$ meets the tangent space of the orbit in 0 only.
-# So the difference of a point of the orbit and a point of the plane has an injective derivative
-# there, and vanishes only
-# once nearby.
+# So the difference of a point of the orbit and a point of the plane has an injective derivative there,
+# and vanishes only once nearby.
 # :::
 #
 # This LeNet has thousands of parameters and {fact}`06b_genni_lenet.scalings_small` scalings, so a plane sees points.
@@ -337,10 +336,10 @@ embeddings(pd.concat(parts).sort_values(["set", "seed"], ascending=[False, True]
 # %% [markdown]
 # To count pieces *in a drawn picture* we need a second graph: it joins each drawn point to its ten nearest, and the
 # count depends on this ten.
-# *The start decides whether UMAP keeps the number of pieces* ({numref}`fig-umap`).
+# *The start decides whether UMAP keeps the number of pieces.*
 # From its default, a spectral embedding that the authors leave, it kept the number in all
 # {fact}`06b_genni_lenet.pictures` pictures of four sets of the small network; from random starts it changed
-# {fact}`06b_genni_lenet.changed` ({ref}`rec-umap`).
+# {fact}`06b_genni_lenet.changed` ({numref}`fig-umap`, {ref}`rec-umap`).
 # So the paper's reading survives for its start, and a count on the grid needs no picture.
 #
 # (sec-quotient)=

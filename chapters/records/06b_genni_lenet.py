@@ -490,8 +490,7 @@ check_all(
         "Nowhere on the grid is the loss below nine tenths of the zero function's.": wide > 0.9,
         "The wide region contains all networks that return 0.": (wide < printed)[zero],
         "More than half of the wide region does not return 0.": (~zero)[wide < printed].mean() > 0.5,
-        "At the threshold of the left panel both sets are one piece, and the right is more than three "
-        "quarters of its plane.":
+        "At the left threshold both sets are one piece, and the right is more than three quarters of its plane.":
             [pieces_of(wide < printed) == 1, pieces_of(islands < printed) == 1, (islands < printed).mean() > 0.75],
         "At that threshold the right set is the larger share of its plane.":
             (islands < printed).mean() > (wide < printed).mean(),
@@ -844,13 +843,12 @@ SUMMARY = {
     "lengyel-epsilon-lenet": ("the printed ε excludes the zero function", "0.0025", f"{printed:.0f} times its loss"),
     "lengyel-low-loss-lenet": ("the networks that span the pictures are solutions", "low enough loss",
                                f"{relative.min():.2f} to {relative.max():.1f} times its loss"),
-    "lengyel-lenet-interior": (
-        "the region has an interior",
-        "non-empty",
-        f"on {100 * zero.mean():.0f} % the output is 0",
-    ),
-    "lengyel-lenet-connected": ("the region is connected", "connected", "one piece in 2, 3 and 4 dimensions"),
-    "lengyel-lenet-parameters": ("parameters of the LeNet", "60,000", "43,661"),
+    "lengyel-lenet-interior": ("the region has an interior", "non-empty",
+                               f"on {100 * zero.mean():.0f} % the output is 0"),
+    "lengyel-lenet-connected": ("the region is connected", "connected",
+                                f"one piece in {regions['connected'].sum()} of {len(regions)} sets"),
+    "lengyel-lenet-parameters": ("parameters of the LeNet", "60,000",
+                                 f"{of(sizes, network=AUTHORS)['parameters'].item():,}"),
     "lengyel-umap-keeps-connectedness": ("UMAP shows connectedness", "may be deduced",
                                          f"{kept['spectral']} of {pictures['spectral']} pictures, default start"),
 }  # fmt: skip
