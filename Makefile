@@ -45,7 +45,7 @@ check: $(READY)
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
 pages: $(READY)
-	@INTERTWINE_HTML=_build/html $(BIN)/pytest -q -n 2 tests/test_pages.py tests/test_pages_browser.py tests/test_pages_finding.py
+	@INTERTWINE_HTML=_build/html $(BIN)/pytest -q -n 2 tests/test_pages.py tests/test_pages_browser.py
 
 bench: $(READY)
 	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import io
 import os
 import re
 import shutil
@@ -163,30 +162,6 @@ def built_book(built_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def data_root() -> Path:
     """The folder of downloaded data sets, for tests on real data."""
     return Path(os.environ.get("INTERTWINE_DATA", ""))
-
-
-@pytest.fixture
-def always_the_same() -> Callable[[Callable[[], Any]], None]:
-    """What every figure promises: the same file whenever it is drawn, and nothing left in pyplot."""
-
-    def check(draw: Callable[[], Any]) -> None:
-        import matplotlib.pyplot as plt
-        from matplotlib.figure import Figure
-
-        from intertwine_book.figures.style import use_style
-
-        use_style()
-
-        def drawn() -> str:
-            figure, file = draw(), io.StringIO()
-            assert isinstance(figure, Figure)
-            figure.savefig(file, format="svg", metadata={"Date": None})
-            return file.getvalue()
-
-        assert drawn() == drawn()
-        assert not plt.get_fignums()  # what a notebook would show a second time
-
-    return check
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """What several test modules draw and read."""
 
+import copy
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import torch
@@ -35,15 +35,46 @@ def difference(one: nn.Module, other: nn.Module) -> float:
     return max(((x - y).abs().max() / y.abs().max().clamp(min=1e-300)).item() for x, y in pairs)
 
 
-def assert_usable(page: Any, width: int) -> None:
-    """In a window of this width axe finds nothing serious, and nothing is wider than the window."""
-    from axe_playwright_python.sync_playwright import Axe
+NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.LayerNorm, nn.GroupNorm, nn.RMSNorm)
 
-    page.set_viewport_size({"width": width, "height": 900})
-    page.wait_for_timeout(300)
-    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    rules = [fault["id"] for fault in found if fault["impact"] in ("serious", "critical")]
-    assert not rules and page.evaluate("document.documentElement.scrollWidth") <= width
+
+def randomise(model: nn.Module, generator: torch.Generator) -> nn.Module:
+    """In float64 and evaluation mode, with random statistics and affine parts, and no weight of zeros."""
+    model = model.double().eval()
+
+    def uniform(x: Tensor, low: float, high: float) -> None:
+        x.copy_(low + (high - low) * torch.rand(x.shape, generator=generator, dtype=x.dtype))
+
+    with torch.no_grad():
+        for module in model.modules():
+            if isinstance(module, NORMS) and module.weight is not None:
+                uniform(module.weight, 0.5, 1.5)
+                if getattr(module, "bias", None) is not None:
+                    uniform(module.bias, -0.5, 0.5)
+            if isinstance(module, nn.BatchNorm1d | nn.BatchNorm2d):
+                uniform(module.running_mean, -0.5, 0.5)
+                uniform(module.running_var, 0.5, 1.5)
+        for parameter in model.parameters():
+            if not parameter.any():
+                uniform(parameter, -0.5, 0.5)
+    return model
+
+
+def with_layer_moved(model: nn.Module, k: int, A: Tensor) -> nn.Module:
+    """The same function as a Myrtle network, whose k-th hidden layer is A times what it was."""
+    model, gain = copy.deepcopy(model), A.sum(1)
+    rows = A.argmax(1)  # row i of A has its one entry, gain[i], at rows[i]
+    conv, norm = model.get_submodule(f"conv{k}"), model.get_submodule(f"bn{k}")
+    with torch.no_grad():
+        conv.weight.copy_(conv.weight[rows])
+        for tensor in (norm.weight, norm.bias, norm.running_mean, norm.running_var):
+            tensor.copy_(tensor[rows])
+        norm.weight.mul_(gain)
+        norm.bias.mul_(gain)
+        after = model.fc if k == 4 else model.get_submodule(f"conv{k + 1}")
+        shape = (1, -1) + (1,) * (after.weight.ndim - 2)
+        after.weight.copy_(after.weight[:, rows] / gain.view(shape))
+    return model
 
 
 def sentence(call: Callable[[], object]) -> str:

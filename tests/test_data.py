@@ -15,7 +15,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import jaxtyping
 import numpy as np
 import pytest
 import torch
@@ -105,41 +104,6 @@ def test_your_own_tensors_are_a_data_set():
     assert (vectors.images * vectors.std + vectors.mean).shape == (5, 7)
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        (
-            {"images": torch.zeros(3, 2, 8, 8, dtype=torch.uint8)},
-            "was given torch.uint8: for bytes, use",
-        ),
-        ({"images": torch.full((3, 2, 8, 8), torch.nan)}, "NaN or infinity in 3 of 3"),
-        (
-            {"images": torch.zeros(3, 8, 8, 3)},
-            r"\(3, 8, 8, 3\), with channels last: use images.permute",
-        ),
-        ({"images": torch.zeros(0, 2, 8, 8)}, "was given 0 images and 3 labels"),
-        (
-            {"images": torch.zeros(3)},
-            r"an axis of channels or features, was given \(3,\): use images\[:, None\]",
-        ),
-        ({"labels": torch.tensor([0, 1])}, "was given 3 images and 2 labels"),
-        ({"labels": torch.tensor([0, 1, -1])}, "labels from 0 to 1, .* was given labels from -1 to 1"),
-        ({"classes": ["a"]}, "labels from 0 to 0, .* was given labels from 0 to 2: name every class"),
-        ({"labels": torch.eye(3).long()}, r"and if they are one-hot, labels.argmax\(1\)"),
-        ({"mean": [0.5]}, "a mean and a std for each of 2 channels, was given 1 and 2: give lists of 2"),
-    ],
-)
-def test_data_sets_of_your_own_are_checked(changes, words):
-    options = {"images": torch.randn(3, 2, 8, 8), "labels": torch.arange(3)} | changes
-    jaxtyping.config.update("jaxtyping_disable", True)  # as a user meets the library
-    try:
-        with pytest.raises(ValueError, match=words) as error:
-            Dataset.of(**options)
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
-    assert "\n" not in str(error.value)
-
-
 @given(st.integers(0, 2**31), st.sampled_from([torch.float32, torch.float64, torch.bfloat16]))
 @settings(max_examples=10, deadline=None)
 def test_equal_contents_and_only_they_have_equal_checksums(seed, dtype):
@@ -152,17 +116,6 @@ def test_equal_contents_and_only_they_have_equal_checksums(seed, dtype):
     assert doubled.checksum != own.checksum
     assert doubled.checksum == replace(own, images=own.images.clone() * 2).checksum
     assert replace(replace(doubled, name="x"), images=own.images).checksum == own.checksum
-
-
-def test_a_checksum_is_computed_only_for_other_tensors():
-    digits = data.load("digits", "test")
-    assert replace(digits, name="moved", split="all").checksum == digits.checksum
-    assert replace(digits, images=digits.images * 2).checksum != digits.checksum
-    assert replace(digits, images=digits.images * 2, checksum="given").checksum == "given"
-    kept = replace(digits, images=digits.images.double(), hashed=())
-    assert kept.checksum == digits.checksum == pickle.loads(pickle.dumps(kept)).checksum
-    assert replace(kept, images=kept.images + 1).checksum != digits.checksum
-    assert "tensor" not in repr(kept)
 
 
 @given(st.data(), st.integers(1, 12))
@@ -216,21 +169,6 @@ def test_published_data_are_torchvision_s_normalised_by_the_training_split(real,
         half_a_unit = 0.5e-4 + 1e-6  # of the fourth decimal, to which the constants are given
         assert (mean * ours.std.flatten()).abs().max() < half_a_unit
         assert ((std - 1) * ours.std.flatten()).abs().max() < half_a_unit
-
-
-@pytest.mark.parametrize("name", ["cifar10"])
-def test_a_truncated_batch_stops_before_any_work(real, name, tmp_path):
-    folder = tmp_path / published.SOURCES[name].folder
-    folder.mkdir()
-    for file in (Path(real) / published.SOURCES[name].folder).iterdir():
-        (folder / file.name).symlink_to(file)
-    data.check("cifar10", root=tmp_path)
-    whole = (folder / "data_batch_3").read_bytes()
-    (folder / "data_batch_3").unlink()
-    (folder / "data_batch_3").write_bytes(whole[:1_000_000])
-    for attempt in (partial(data.check, "cifar10"), partial(data.load, "cifar10", "test")):
-        with pytest.raises(OSError, match=r"the published CIFAR-10 in .* delete the folder"):
-            attempt(root=tmp_path)
 
 
 # --- small data sets of the same form, with checksums of their own ---
@@ -319,7 +257,6 @@ DAMAGES = {
     "missing": lambda path: path.unlink(),
     "truncated": lambda path: path.write_bytes(path.read_bytes()[:100]),
     "altered": lambda path: path.write_bytes(path.read_bytes()[:-1] + b"?"),
-    "empty": lambda path: path.write_bytes(b""),
 }
 
 
@@ -354,27 +291,11 @@ def test_a_foreign_pickle_is_never_opened(name, contents, tmp_path):
 # --- asking for what is not there ---
 
 
-@pytest.mark.parametrize(
-    ("name", "split", "message"),
-    [
-        (
-            "cifar",
-            "train",
-            r"Unknown data set 'cifar': did you mean 'cifar10'\? Known: digits, cifar10, fashion_mnist",
-        ),
-        ("digits", "training", r"Unknown split 'training': did you mean 'train'\? Known: train, test"),
-        ("xyz", "train", r"Unknown data set 'xyz': Known"),
-    ],
-)
-def test_an_unknown_name_is_answered_with_the_nearest(name, split, message):
-    with pytest.raises(ValueError, match=message):
-        data.load(name, split)
-
-
-def test_a_device_that_is_not_there_is_refused_before_any_work(tmp_path):
-    with pytest.raises(ValueError, match="cuda:99"):
-        data.load("cifar10", "train", root=tmp_path, device="cuda:99")
-    assert not list(tmp_path.iterdir())
+def test_an_unknown_name_is_answered_with_the_nearest():
+    with pytest.raises(ValueError, match=r"Unknown data set 'cifar': did you mean 'cifar10'\? Known: digits"):
+        data.load("cifar", "train")
+    with pytest.raises(ValueError, match=r"Unknown split 'training': did you mean 'train'\?"):
+        data.load("digits", "training")
 
 
 @both
@@ -494,12 +415,3 @@ def test_a_failed_download_is_one_sentence_and_leaves_nothing(name, trouble, mir
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and not path.name.endswith(".lock")]
     del error
     gc.collect()
-
-
-@both
-def test_a_folder_that_cannot_be_written_is_one_sentence(name, contents, tmp_path):
-    pytest.importorskip("torchvision")
-    blocked = tmp_path / Path(published.SOURCES[name].folder).parts[0]
-    blocked.write_text("a file where a folder should be")
-    with pytest.raises(OSError, match="could not be downloaded"):
-        data.load(name, "train", root=tmp_path)

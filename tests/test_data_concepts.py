@@ -41,22 +41,6 @@ def test_shuffled_masks_are_those_of_other_images():
         Masks.of(torch.ones(1, 1, 2, 2).bool(), ["a"]).shuffled(torch.Generator())
 
 
-def test_names_and_concepts_must_agree():
-    with pytest.raises(ValueError, match="name and a category for each of 2"):
-        Masks.of(torch.ones(1, 2, 2, 2).bool(), ["a"])
-    assert Masks.of(torch.ones(1, 2, 2, 2).bool()).names == ("0", "1")
-    for codes, words in (
-        (2 * torch.ones(1, 2, 2).int(), "codes .* from 0 to 1, .* was given 2 to 2"),
-        (-torch.ones(1, 2, 2).int(), "-1 to -1"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            Masks(codes, torch.eye(2).bool(), ("a", "b"), ("object",) * 2)
-    with pytest.raises(ValueError, match="each of 2 concepts, was given 1 names and 2"):
-        Masks(torch.zeros(1, 2, 2).int(), torch.eye(2).bool(), ("a",), ("object",) * 2)
-    with pytest.raises(ValueError, match=r"Expected boolean masks .* of shape \(0, 2, 2, 2\)"):
-        Masks.of(torch.ones(0, 2, 2, 2).bool(), ["a", "b"])
-
-
 # --- scenes ---
 
 
@@ -106,12 +90,6 @@ def test_concepts_load_like_any_data_set():
     assert torch.allclose(test.images, drawn.data.images, atol=1e-5)
     assert torch.equal(test.labels, drawn.data.labels) and test.classes == drawn.data.classes
     assert abs(test.images.mean()) < 0.15 and abs(test.images.std() - 1) < 0.1
-
-
-@pytest.mark.parametrize("asked", [{"count": 0}, {"count": 1, "size": 8}])
-def test_scenes_that_cannot_be_are_refused(asked):
-    with pytest.raises(ValueError, match="Expected a scene or more"):
-        scenes(**asked)
 
 
 # --- folders ---

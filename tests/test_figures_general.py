@@ -4,12 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from intertwine.shallow import ShallowReLU
 from intertwine_book.figures.curves import mean_curves, single_curves
 from intertwine_book.figures.dots import dots
-from intertwine_book.figures.forest import forest
 from intertwine_book.figures.labels import apart
 from intertwine_book.figures.matrices import heatmap
+from intertwine_book.figures.readable import LONG, readable
 from intertwine_book.figures.scatter import scatter
+from intertwine_book.figures.shallow import folded_planes, hidden_counts
 from intertwine_book.figures.style import COLOURS, GROUP_COLOURS
 from intertwine_book.intervals import interval
 
@@ -39,22 +41,6 @@ blocks = pd.DataFrame(
     ]
 )
 CELLS = {"panels": "of", "limits": (0.0, 1.0), "label": "similarity", "digits": ".2f"}
-costs = pd.DataFrame(
-    [
-        {"layer": layer, "group": group, "penalty": cost + trial, "own": group == "permutations"}
-        for layer in (0, 2)
-        for group, cost in (("control", 0.0), ("permutations", 2.0), ("orthogonal", 8.0))
-        for trial in range(3)
-    ]
-)
-trials = pd.DataFrame(
-    [
-        {"kind": kind, "layer": layer, "gap": value - k}
-        for k, kind in enumerate(("ReLU", "none"))
-        for layer in ("output", "inside")
-        for value in (0.1, 0.2, 0.4)
-    ]
-)
 curves = pd.DataFrame(
     [
         {
@@ -122,14 +108,6 @@ def test_every_table_is_drawn_and_named_or_refused(option, most):
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["measured", *tables]
     with pytest.raises(ValueError, match=f"at most {most} tables as {option}, .* given {most + 1}: draw"):
         dots(many, "layer", "penalty", "stitch", **{option: tables | {"one more": many}}, **TWO)
-
-
-def test_small_panels_have_a_curve_for_every_trial_on_one_scale():
-    options = {"panels": "stitch", "across": 2, "means": False, **TWO}
-    figure = single_curves(many, "layer", "penalty", "stitch", "pair", **options)
-    assert [len(axis.lines) for axis in figure.axes] == [4, 4]
-    assert len({axis.get_ylim() for axis in figure.axes}) == 1
-    assert not any(axis.texts for axis in figure.axes) and figure.legends
 
 
 def test_labels_are_moved_apart_no_more_than_needed():
@@ -244,37 +222,12 @@ def test_curves_go_through_the_means_and_bands_are_the_intervals():
     assert {low, high} <= set(band[band[:, 0] == 10][:, 1])
 
 
-def test_a_matrix_writes_the_means():
-    axis = heatmap(many, "layer", "stitch", "penalty").axes[0]
-    assert [text.get_text() for text in axis.texts] == ["5.5", "4.5", "10", "9", "16", "15"]
-
-
-def test_curves_are_logarithmic_on_demand():
-    scales = [
-        mean_curves(many, "layer", "penalty", "stitch", log=log).axes[0].get_yscale() for log in (False, True)
-    ]
-    assert scales == ["linear", "log"]
-
-
 def test_means_are_arithmetic_in_every_panel_of_a_logarithmic_figure():
     trials = pd.DataFrame(
         {"x": 1, "y": [1.0, 100.0] * 2, "stitch": "a", "panel": ["left"] * 2 + ["right"] * 2}
     )
     for axis in mean_curves(trials, "x", "y", "stitch", panels="panel", log=True).axes:
         assert axis.get_lines()[0].get_ydata().tolist() == [50.5]
-
-
-def test_no_two_curves_share_a_colour():
-    fixed = {"full": GROUP_COLOURS["G_ReLU"]}
-    (axis,) = mean_curves(many, "layer", "penalty", "stitch", colours=fixed).axes
-    assert axis.lines[0].get_color() == fixed["full"]
-    assert len({line.get_color() for line in axis.lines}) == 2
-
-
-def test_the_intertwiner_groups_of_a_matrix_are_framed():
-    axis = heatmap(costs, "group", "layer", "penalty", outlined="own").axes[0]
-    assert [(round(frame.get_x()), round(frame.get_y())) for frame in axis.patches] == [(0, 1), (1, 1)]
-    assert not heatmap(costs, "group", "layer", "penalty").axes[0].patches
 
 
 def test_single_curves_are_the_means_of_each_trial_and_their_mean():
@@ -285,31 +238,43 @@ def test_single_curves_are_the_means_of_each_trial_and_their_mean():
     assert {text.get_text() for text in right.texts} == {"trained", "untrained"}
 
 
-def test_a_forest_has_the_means_and_intervals_of_the_trials():
-    left, right = forest(trials, "kind", "gap", panels="layer", xlabel="gap").axes
-    assert (left.get_title(), right.get_title()) == ("output", "inside")
-    values = trials.loc[(trials["kind"] == "none") & (trials["layer"] == "output"), "gap"]
-    means = next(line.get_xdata() for line in left.lines if line.get_marker() == "o")
-    assert np.isclose(means[1], values.mean())
-    spans = [line.get_xdata() for line in left.lines if len(line.get_xdata()) == 2]
-    assert any(np.allclose(span, interval(values)) for span in spans)
-    assert np.allclose(np.sort(left.collections[1].get_offsets()[:, 0]), values)
+# --- folds and counts of shallow networks ---
+
+networks = {
+    "p": ShallowReLU([[1, 0]], [0], [[1]], [0]),
+    "q": ShallowReLU([[-1, 1]], [0.5], [[2]], [0]),
+}
+ticks = np.linspace(-1, 1, 5)
+counted = pd.DataFrame({"size": [1, 1, 2, 2], "hidden": [10, 20, 0, 3]})
 
 
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda: mean_curves(many, "layer", "loss", "stitch"),
-        lambda: mean_curves(many, "layer", "penalty", "stitch", panels="loss"),
-        lambda: heatmap(many, "layer", "stitch", "loss"),
-        lambda: single_curves(many, "layer", "penalty", "stitch", "loss", colours={}, xlabel=""),
-        lambda: scatter(many, "layer", "loss", "stitch", colours={}, xlabel=""),
-        lambda: dots(many, "layer", "penalty", "loss", colours={}, xlabel="", ylabel=""),
-        lambda: forest(many, "stitch", "loss", xlabel="loss"),
-        lambda: forest(many, "loss", "stitch", xlabel="loss"),
-        lambda: heatmap(many, "layer", "stitch", "penalty", outlined="loss"),
-    ],
-)
-def test_missing_columns_are_named(draw):
-    with pytest.raises(ValueError, match=r"columns 'loss', was given one with .*'layer'.*: rename"):
-        draw()
+def test_the_line_of_counts_is_the_median():
+    (line,) = hidden_counts(counted).axes[0].get_lines()
+    np.testing.assert_array_equal(line.get_ydata(), [15, 1.5])
+
+
+def test_a_fold_lies_where_the_neuron_is_zero():
+    left, right = folded_planes(networks, ticks).axes
+    assert [left.get_title(), right.get_title()] == ["p", "q"]
+    (fold,) = [line for line in right.get_lines() if hasattr(line, "_xy2")]
+    for point in (fold._xy1, fold._xy2):
+        assert abs(-point[0] + point[1] + 0.5) < 1e-12
+
+
+# --- tables for people ---
+
+
+def test_readable_writes_words_marks_dashes_and_rounded_numbers():
+    table = pd.DataFrame(
+        {"a": [1.2345, float("nan")], "b": [True, False], "c": ["<x>", None], "n": [3000, -4]}
+    )
+    text = readable(table, {"a": "length, m", "b": "holds", "c": "name", "n": "count"}, digits={"a": 1}).data
+    assert all(part in text for part in ("1.2<", "✓", "·", "–", "&lt;x&gt;", "length, m", ">3,000<", ">−4<"))
+    assert "1.23" not in text
+    assert "long" not in text
+
+
+def test_readable_scrolls_when_long_and_refuses_unknown_columns():
+    assert 'class="readable long"' in readable(pd.DataFrame({"a": range(LONG + 1)}), {"a": "A"}).data
+    with pytest.raises(ValueError, match="Expected a table with the columns 'z'"):
+        readable(pd.DataFrame({"a": [1]}), {"z": "Z"})

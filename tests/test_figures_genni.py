@@ -4,15 +4,12 @@ import json
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 
 from intertwine import genni
 from intertwine_book.figures.epsilon_slider import epsilon_slider
 from intertwine_book.figures.genni import (
-    class_stack,
-    embeddings,
     loss_planes,
 )
 from intertwine_book.figures.solids import hyperboloid, polytope
@@ -21,28 +18,6 @@ AXIS = torch.linspace(-1, 1, 9, dtype=torch.float64)
 FLAT = genni.Grid(AXIS, AXIS[:, None] ** 2 + AXIS**2, energy=2.0)
 SOLID = genni.Grid(AXIS, sum(torch.meshgrid(*[AXIS**2] * 3, indexing="ij")), energy=2.0)
 EPSILONS = [0.1, 0.5, 1.0]
-UMAP = pd.DataFrame(
-    {
-        "set": ["a", "a", "b", "b"],
-        "seed": [0, 1] * 2,
-        "x": 1.0,
-        "y": 2.0,
-        "component": [1, 2, 7, 1],
-        "drawn": 2,
-    }
-)
-PANEL = {"grid": FLAT, "exact": FLAT, "epsilon": 0.5, "oracle": [[0.0, 0.0]], "points": [[0.5, 0.5]]}
-FIGURES = {
-    "loss_planes": lambda: loss_planes({"one": PANEL, "two": {"grid": FLAT, "names": ("w", "c")}}),
-    "class_stack": lambda: class_stack({"one": {0.5: FLAT, 1.0: FLAT}, "two": {1.0: FLAT}}, epsilon=0.3),
-    "hatched": lambda: loss_planes({"one": {"grid": FLAT, "zero": FLAT.loss < 0.5}}, low=-2, high=0),
-    "embeddings": lambda: embeddings(UMAP),
-}
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_is_made_once_and_always_the_same(name, always_the_same):
-    always_the_same(FIGURES[name])
 
 
 def test_the_first_coordinate_goes_to_the_right():

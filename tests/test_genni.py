@@ -286,10 +286,6 @@ def test_directions_of_random_planes_are_uniform():
 X, FLAT = normal64(20, 1, seed=0), genni.plane(torch.eye(4)[:2])
 
 
-def test_a_target_of_numbers_is_described():
-    assert genni.describe_target(X[:, 0]) == genni.describe_target(X)
-
-
 def test_pruned_weights_count_as_they_act_and_shared_ones_once():
     net, x = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2)).eval().double(), normal64(100, 4)
     prune.custom_from_mask(

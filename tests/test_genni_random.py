@@ -5,7 +5,6 @@ import torch
 from helpers import generator, normal, sentence
 from torch import nn
 from torch.nn import functional as F
-from torchvision.ops import StochasticDepth
 
 from intertwine import genni
 
@@ -64,9 +63,15 @@ class Maps(nn.Module):
         return self.norm(x.view(-1, 2, 2)).flatten(1)
 
 
+def dropped_branches() -> nn.Module:
+    from torchvision.ops import StochasticDepth  # slow to import
+
+    return StochasticDepth(0.5, "row")
+
+
 MODES = {
     "a function": lambda: Always(mode=True),
-    "whole branches": lambda: StochasticDepth(0.5, "row"),
+    "whole branches": dropped_branches,
     "attention": Attention,
     "rrelu": nn.RReLU,
     "a module": nn.Dropout,

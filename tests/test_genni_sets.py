@@ -92,16 +92,6 @@ def test_the_longest_lived_come_first():
     assert genni.persistence(torch.ones(3, 3), below=0.5).empty
 
 
-def test_an_epsilon_set_is_relative():
-    grid = genni.grid_loss(
-        genni.Problem(models.fcn().eval(), with_slopes(0.1, 0.2), X),
-        genni.plane(torch.eye(4)[:3]),
-        (-1, 1),
-        9,
-    )
-    assert torch.equal(genni.epsilon_set(grid, 0.5), grid.loss < 0.5 * grid.energy)
-
-
 # --- networks of known symmetry ---
 
 
@@ -162,22 +152,6 @@ def test_the_functional_dimension_is_what_the_symmetries_leave(h, seed):
         4 * h,
         0,
     )  # signs and orders are discrete
-
-
-def test_functional_dimension_of_a_convolutional_network_counts_its_scalings():
-    network = models.lenet(1, size=16, output_relu=False).eval()
-    theta = genni.random_starts(network, 1, generator=generator(0))[0]
-    x = normal64(60, 1, 16, 16, seed=0)
-    rank, fibre, values = genni.functional_dimension(network, theta, x)
-    assert rank == 60 and fibre == len(theta) - 60 and len(values) == 60  # no more than there are inputs
-
-
-@laws
-@given(seeds, st.integers(1, 5))
-def test_slopes_are_the_values_at_plus_and_minus_one(seed, h):
-    points = normal64(3, 2 * h, seed=seed)
-    at = genni.outputs(models.fcn((1, h, 1)).eval(), points, torch.tensor([[1.0], [-1.0]]).double())[..., 0]
-    torch.testing.assert_close(closed_form.slopes(points), at * torch.tensor([1.0, -1.0]))
 
 
 # --- the targets of lengyel2020 ---

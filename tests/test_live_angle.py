@@ -4,7 +4,6 @@ import re
 
 import pytest
 import torch
-from helpers import assert_usable
 
 from intertwine_book import data, models, sanity, zoo
 from intertwine_book.live.angle import angle, repaired, turning
@@ -114,9 +113,3 @@ def test_the_still_picture_says_what_the_instrument_opens_with(parts):
     assert 0 < float(left) < 100
     with pytest.raises(ValueError, match="is not in list"):
         angle(models.myrtle(2, norm=False, in_channels=1), "conv9", *parts[1:])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("width", [1280, 400])
-def test_it_can_be_used_by_everyone_and_fits_a_telephone(page, width):
-    assert_usable(page, width)

@@ -4,13 +4,11 @@ import re
 
 import pytest
 import torch
-from helpers import assert_usable
 
 from intertwine import dissection
 from intertwine.data import Masks
 from intertwine_book import data, models
 from intertwine_book import dissected as networks
-from intertwine_book.figures.style import COLOURS
 from intertwine_book.live.basis import pair_of, turned, turning_basis, two_units
 
 SHARE = 0.1
@@ -144,21 +142,3 @@ def test_a_clear_loss_of_much_is_preferred_to_a_complete_loss_of_little():
     maps[:, 2:] += 0.5 * torch.rand(60, 2, 8, 8, generator=draw)  # these select much beside their concepts
     maps[:, 3] *= 10
     assert sorted(two_units(maps, Masks.of(planes), 0.1)) == [0, 1]
-
-
-def test_concepts_have_colours_that_everyone_can_tell_apart(parts):
-    assert f'"paints":["{COLOURS["blue"]}","{COLOURS["orange"]}"]' in made(parts).replace(" ", "")
-
-
-def test_scenes_of_many_kinds_of_pixels_are_refused(parts):
-    maps = torch.rand(2, 3, 4, 4)
-    masks = Masks.of(torch.eye(5).bool()[torch.arange(64).view(1, 8, 8) % 5].permute(0, 3, 1, 2))
-    scenes = parts[1]._replace(masks=Masks(masks.codes, masks.table, masks.names, masks.categories))
-    with pytest.raises(ValueError, match="Expected 4 kinds of pixels"):
-        turning_basis(maps[:1], scenes)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("width", [1280, 400])
-def test_it_can_be_used_by_everyone_and_fits_a_telephone(page, width):
-    assert_usable(page, width)

@@ -132,36 +132,6 @@ def test_the_stretch_gains_accuracy_and_loses_fit(page, two):
     until(page, in_percent(again.evaluate(two.judge)))
 
 
-def test_an_opened_fold_moves_nothing_beside_it(page):
-    page.set_viewport_size({"width": 800, "height": 1200})
-    show(page, benches.which_map())
-    before = page.locator("canvas.map").bounding_box()
-    for fold in page.locator("summary").all():
-        fold.click()
-    assert page.get_by_role("slider", name="turn the front").is_visible()
-    assert page.locator("canvas.map").bounding_box() == before
-
-
-def test_the_line_leaves_the_end_of_the_track_to_be_seen(page):
-    show(page, benches.which_map())
-    line, track = (
-        page.locator(f".measure.accuracy {part}").bounding_box() for part in (".track u", ".track")
-    )
-    assert track["x"] + track["width"] - line["x"] - line["width"] >= 5
-    assert "98.5\N{NO-BREAK SPACE}%" in page.locator(".note", has_text="The line").text_content()
-
-
-def test_by_hand_says_that_it_scales_and_shades_up_to_the_likest_channels(page, two):
-    show(page, benches.which_map())
-    page.get_by_role("radio", name="by hand, scaled").check()
-    page.locator("canvas.map[style*=none]").wait_for()
-    cells = """() => { const c = document.querySelector('canvas.map'), n = c.width / 12;
-    const p = c.getContext('2d');
-    const alpha = (k) => p.getImageData(12 * (k % n) + 6, 12 * Math.floor(k / n) + 6, 1, 1).data[3];
-    return Math.max(...Array.from({length: n * n}, (_, k) => alpha(k))); }"""
-    assert page.evaluate(cells) == 255
-
-
 def test_measures_see_what_their_groups_say(page, two):
     show(page, benches.what_measures_see())
     assert (
@@ -192,26 +162,6 @@ def test_a_rotation_ruins_the_network_and_least_squares_repairs_it(page, two):
     page.get_by_role("radio", name="least squares").check()
     until(page, in_percent(two.alone()))
     assert said(page, "cka") == "1.00"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("width", [1280, 400])
-@pytest.mark.parametrize("made", PAGES, ids=lambda made: made.__name__)
-def test_a_bench_fits_its_window_and_axe_finds_nothing(browser, made, width):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra 'browser'")
-    opened = browser.new_page(viewport={"width": width, "height": 900})
-    show(opened, made())
-    for summary in opened.locator("summary").all():
-        summary.click()
-    assert opened.evaluate("document.documentElement.scrollWidth") <= width
-    found = axe.Axe().run(opened, options={"runOnly": ["wcag2a", "wcag2aa", "best-practice"]})
-    assert not [each["id"] for each in found.response["violations"] if each["id"] != "page-has-heading-one"]
-    sizes = opened.evaluate(
-        "[...document.querySelectorAll('.working *')].filter((e) => e.offsetParent && e.textContent.trim())"
-        ".map((e) => parseFloat(getComputedStyle(e).fontSize))"
-    )
-    assert min(sizes) >= 12
-    opened.close()
 
 
 def test_a_page_weighs_at_most_250_kilobytes():

@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 import torch
-from helpers import generator, normal, normal64
+from helpers import generator, normal, normal64, randomise
 from torch import nn
 
 from intertwine.features import activations
@@ -40,15 +40,9 @@ def assert_every_layer(node, network, x, within=1e-4, **options):
         assert error < within * max(1, wanted.abs().max()), name
 
 
-def drawn(network, seed=0):
+def drawn(network):
     """Statistics, scales and shifts of norms as after a training: none is 0 or 1."""
-    draw = generator(seed)
-    for module in network.modules():
-        if isinstance(module, nn.BatchNorm2d | nn.BatchNorm1d | nn.LayerNorm):
-            for value in (*module.parameters(), *module.buffers()):
-                if value.is_floating_point():
-                    value.data = torch.rand(value.shape, generator=draw) + 0.5
-    return network
+    return randomise(network, generator()).float()
 
 
 ACTIVATIONS = {

@@ -296,46 +296,6 @@ def test_the_space_of_a_role_stays_chosen_from_network_to_network(page):
     page.wait_for_function("document.querySelector('[aria-live]').textContent.includes('O(768)')")
 
 
-def test_nothing_is_wider_than_the_window_and_letters_have_twelve_pixels(page):
-    for name in ("ViT-B/16", "ResNet-18", "MobileNetV3", "BERT"):
-        page.get_by_text(name, exact=True).click(force=True)
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        drawn = page.locator(".graph svg")
-        scale = drawn.bounding_box()["width"] / float(drawn.get_attribute("width"))
-        assert 13 * scale >= 11.9, name
-
-
-def test_a_list_that_goes_on_says_how_long_it_is_and_has_a_shade_at_its_edge(page):
-    spaces = len(RECORDED[key(MODERN)]["spaces"])
-    assert text_of(page, ".spaces > p").split("\n") == [f"{spaces} hidden spaces", "dimension"]
-    shade = page.locator(".spaces").evaluate("one => getComputedStyle(one).backgroundImage")
-    assert shade.count("linear-gradient") == 2
-    assert page.locator(".spaces").evaluate("one => one.scrollHeight > one.clientHeight")
-
-
-def test_no_band_reaches_the_letters_of_its_box(page):
-    boxes = page.locator(".graph svg > g").evaluate_all(
-        """all => all.filter(one => one.querySelector("text")).map(one =>
-            [one.querySelector("rect"), one.querySelector("text")].map(each => {
-                const box = each.getBBox();
-                return [box.y, box.y + box.height];
-            }))"""
-    )
-    assert boxes
-    for (top, bottom), (first, last) in boxes:
-        assert top + 4 <= first + 1 and last <= bottom - 4 + 0.5
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(browser, scheme):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra 'browser'")
-    opened = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
-    opened.set_content(CHAPTER)
-    violations = axe.Axe().run(opened, options={"resultTypes": ["violations"]}).response["violations"]
-    opened.close()
-    assert [fault["id"] for fault in violations] == []
-
-
 def test_two_explorers_on_one_page_share_no_id():
     both = explorer("one", ["LSTM"], blocks=False).data + explorer("two", ["LSTM"], blocks=False).data
     ids = re.findall(r' id="([^"]+)"', both)

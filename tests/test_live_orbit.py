@@ -346,25 +346,6 @@ def test_the_rotation_is_orthogonal(stream):
 # all
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_on_a_telephone(browser, networks, digits, bowl, stream, scheme):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
-    page = browser.new_page(viewport={"width": 400, "height": 900}, color_scheme=scheme)
-    fragments = [
-        pull.pull(),
-        orbit.orbit(networks, digits[1]),
-        bowl[0].page(),
-        bits.bit_slider(*stream, RECORDED),
-    ]
-    page.set_content(PAGE + "<h1>Instruments</h1>" + "".join(fragment.data for fragment in fragments))
-    assert page.locator(".started").count() == 4
-    assert page.evaluate("document.documentElement.scrollWidth") <= 400
-    found = axe.Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    assert not [fault["id"] for fault in found]
-    page.close()
-
-
 def test_without_a_script_a_picture_and_a_sentence_say_what_is_seen(networks, digits, bowl, stream):
     fragments = [
         pull.pull(),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from helpers import normal, normal64, same
+from helpers import generator, normal, normal64, randomise, same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
@@ -32,16 +32,6 @@ SMALL: dict[str, tuple[Callable[..., models.Network], tuple[int, ...]]] = {
 }
 each = pytest.mark.parametrize(("build", "shape"), SMALL.values(), ids=SMALL)
 seeds = st.integers(0, 2**63 - 1)
-
-
-def randomised(network: models.Network, seed: int) -> models.Network:
-    """In float64 and evaluation mode, with batch norms that a test can tell from the identity."""
-    generator = torch.Generator().manual_seed(seed)
-    for layer in network.modules():
-        if isinstance(layer, nn.BatchNorm2d):
-            for tensor in (layer.weight.data, layer.bias.data, layer.running_mean, layer.running_var):
-                tensor.uniform_(0.5, 1.5, generator=generator)
-    return network.double().eval()
 
 
 def parameters(network: nn.Module) -> int:
@@ -67,19 +57,6 @@ def parameters(network: nn.Module) -> int:
 )
 def test_parameters_are_as_many_as_the_papers_say(build, count):
     assert parameters(build()) == count
-
-
-def test_parameters_of_a_default_network_are_spread_as_in_the_papers():
-    widths = [layer.channels for layer in models.myrtle().hidden_layers()]
-    assert widths == [64, 128, 256, 512]
-    assert {layer.channels for layer in models.resnet18().hidden_layers()} == {64, 128, 256, 512}
-    assert [layer.channels for layer in models.lenet().hidden_layers()] == [6, 16, 120, 84]
-    tiny = [(m.out_channels, *m.kernel_size, *m.stride) for m in models.tiny10() if isinstance(m, nn.Conv2d)]
-    assert tiny == [
-        *[(16, 3, 3, 1, 1)] * 2,
-        *[(32, 3, 3, 2, 2), (32, 3, 3, 1, 1), (32, 3, 3, 1, 1)],
-        *[(64, 3, 3, 2, 2), (64, 3, 3, 1, 1), (64, 1, 1, 1, 1)],
-    ]
 
 
 def test_layers_have_the_papers_numbers():
@@ -160,7 +137,7 @@ def dense(x: Tensor, state: dict[str, Tensor], name: str) -> Tensor:
     seed=seeds,
 )
 def test_myrtle_is_its_formula(width, norm, channels, n, side, seed):
-    network = randomised(models.myrtle(width, norm=norm, in_channels=channels, seed=seed), seed)
+    network = randomise(models.myrtle(width, norm=norm, in_channels=channels, seed=seed), generator(seed))
     x = images = normal64(n, channels, *side, seed=seed)
     state = network.state_dict()
     for k in (1, 2, 3, 4):
@@ -175,7 +152,7 @@ def test_myrtle_is_its_formula(width, norm, channels, n, side, seed):
 @settings(max_examples=10, deadline=None)
 @given(width=st.integers(1, 4), norm=st.booleans(), n=st.integers(1, 3), side=st.integers(27, 34), seed=seeds)
 def test_tiny10_is_its_formula(width, norm, n, side, seed):
-    network = randomised(models.tiny10(width, norm=norm, seed=seed), seed)
+    network = randomise(models.tiny10(width, norm=norm, seed=seed), generator(seed))
     x = images = normal64(n, 3, side, side, seed=seed)
     state = network.state_dict()
     for k in range(1, 9):
@@ -198,7 +175,7 @@ def test_resnets_are_their_formula(width, name, slope, side, seed):
         network, blocks = models.resnet18(width, slope=slope, seed=seed), 8
     else:
         network, blocks = models.resnet20(width, option=name, slope=slope, seed=seed), 9
-    network = randomised(network, seed)
+    network = randomise(network, generator(seed))
     state = network.state_dict()
 
     def relu(x):
@@ -377,15 +354,6 @@ def test_copies_keep_everything_and_slices_share_modules(build, shape):
     assert torch.equal(network[middle:](network[:middle](x)), network(x))
 
 
-@each
-def test_every_weight_learns(build, shape):
-    network = build()
-    network(normal(8, *shape, seed=3)).square().sum().backward()
-    assert all(
-        parameter.grad is not None and parameter.grad.isfinite().all() for parameter in network.parameters()
-    )
-
-
 # --- bad input ---
 
 
@@ -393,26 +361,16 @@ def test_every_weight_learns(build, shape):
     ("call", "message"),
     [
         (lambda: models.myrtle(0), "Expected width to be a whole number of at least 1, was given 0"),
-        (
-            lambda: models.tiny10(classes=-1),
-            "Expected classes to be a whole number of at least 1, was given -1",
-        ),
-        (lambda: models.resnet20(in_channels=0), "Expected in_channels to be a whole number"),
         (lambda: models.resnet20(option="C"), "Expected option 'A' .* or 'B' .*, was given 'C'"),
         (
             lambda: models.myrtle(activation="rely"),
             "Expected an activation out of 'relu', .* did you mean 'relu'",
         ),
-        (lambda: models.myrtle(activation="zzz"), "was given 'zzz'\\.$"),
         (
             lambda: models.myrtle(activation=nn.ReLU()),
             "was given the module ReLU\\(\\): every layer needs its own",
         ),
         (lambda: models.lenet(size=8), "at least 16×16 pixels, was given size=8"),
-        (
-            lambda: models.fcn((3,)),
-            "Expected the sizes of input, hidden layers and output, was given \\(3,\\)",
-        ),
         (lambda: models.fcn((3, 0, 1)), "Expected sizes\\[1\\] to be"),
     ],
 )
@@ -425,8 +383,6 @@ def test_a_bad_size_is_said_in_one_sentence(call, message):
 @pytest.mark.parametrize(
     ("network", "shape", "expected"),
     [
-        (models.myrtle(2), (4, 1, 8, 8), "(n, 3, 8, 8) or larger"),
-        (models.myrtle(2), (4, 3, 7, 9), "(n, 3, 8, 8) or larger"),
         (models.myrtle(2), (4, 3, 9, 7), "(n, 3, 8, 8) or larger"),
         (models.myrtle(2), (3, 8, 8), "(n, 3, 8, 8) or larger"),
         (models.tiny10(2), (4, 3, 26, 40), "(n, 3, 27, 27) or larger"),

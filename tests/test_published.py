@@ -30,15 +30,9 @@ def as_published(network: models.Network, prefix: str = "", linear: str = "fc") 
     return state
 
 
-@pytest.mark.parametrize("width", [16, 5])
 @pytest.mark.parametrize("kind", ["tiny10", "resnet20 B", "resnet20 A"])
-def test_a_published_checkpoint_is_recognised_and_translated(tmp_path: Path, kind, width):
-    build = {
-        "tiny10": lambda: models.tiny10(width, seed=1),
-        "resnet20 B": lambda: models.resnet20(width, option="B", seed=1),
-        "resnet20 A": lambda: models.resnet20(width, option="A", seed=1),
-    }[kind]
-    network = build()
+def test_a_published_checkpoint_is_recognised_and_translated(tmp_path: Path, kind):
+    network = models.tiny10(5, seed=1) if kind == "tiny10" else models.resnet20(5, option=kind[-1], seed=1)
     if kind == "resnet20 A":  # wrapped, and from a torch whose batch norms did not count
         state = as_published(network, "module.", "linear")
         state = {name: tensor for name, tensor in state.items() if "num_batches" not in name}
@@ -132,17 +126,6 @@ def test_a_file_of_the_list_is_read_whole_and_unchanged_or_not_at_all(checkpoint
     assert isinstance(models.load_published(path).network, models.Network)
 
 
-def test_an_altered_checkpoint_of_any_name_is_refused_where_it_has_checksums(tmp_path):
-    path = tmp_path / "mine.pt"
-    torch.save(models.tiny10().state_dict(), path)
-    whole = path.read_bytes()
-    for k in range(1, 8):
-        at = k * len(whole) // 8
-        path.write_bytes(whole[:at] + bytes([whole[at] ^ 64]) + whole[at + 1 :])
-        with pytest.raises(ValueError, match=r"cannot read .*mine\.pt: download it anew"):
-            models.load_published(path)
-
-
 @pytest.mark.parametrize("name", FILES)
 def test_every_file_of_the_list_is_read(checkpoints, name):
     network, mean, std = models.load_published(checkpoints / name)
@@ -174,13 +157,6 @@ def test_a_thousand_images_are_enough_to_see_the_accuracy_of_the_list(checkpoint
     expected = FILES[name].accuracy
     deviation = (expected * (100 - expected) / 1000 * (1 - 1000 / 10_000)) ** 0.5
     assert abs(accuracy(checkpoints / name, cifar10[:1000]) - expected) < 4 * deviation
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FEW)
-def test_the_accuracy_of_the_list_is_that_of_all_images(checkpoints, cifar10, name):
-    """To five images, since another machine adds in another order, and near ties may fall otherwise."""
-    assert abs(accuracy(checkpoints / name, cifar10) - FILES[name].accuracy) <= 0.05
 
 
 # --- pairs ---

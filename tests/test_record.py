@@ -318,17 +318,6 @@ def test_a_value_that_cannot_be_written_down_is_named(tmp_path):
         "class Of:\n    def __init__(self): self.by = LEVEL\nof = Of()\ndef step(x): return of.by",
         "class Mover:\n    @property\n    def by(self): return LEVEL\ndef step(x): return x + Mover().by",
     ],
-    ids=[
-        "default",
-        "decorator",
-        "dict",
-        "list",
-        "partial",
-        "attribute",
-        "static method",
-        "instance",
-        "property",
-    ],
 )
 def test_whatever_a_function_reaches_counts(tmp_path, text):
     before = """

@@ -714,6 +714,22 @@ WEIGHTSPACE: Rows = [
     (r"in float32 or float64, was given torch.bfloat16", lambda: canonicalise(OF_FIVE, LOW)),
 ]
 
+made, PAIR = partial(Dataset.of, labels=torch.arange(3)), torch.zeros(3, 2, 8, 8)
+given = partial(Dataset.of, PAIR)
+DATA_SETS: Rows = [
+    (r"was given torch\.uint8: for bytes, use", lambda: made(PAIR.byte())),
+    (r"NaN or infinity in 3 of 3", lambda: made(PAIR + nan)),
+    (r"\(3, 8, 8, 3\), with channels last: use images\.permute", lambda: made(torch.zeros(3, 8, 8, 3))),
+    (r"was given 0 images and 3 labels", lambda: made(PAIR[:0])),
+    (r"channels or features, was given \(3,\): use images\[:, None\]", lambda: made(PAIR[:, 0, 0, 0])),
+    (r"labels from 0 to 1, .* given labels from -1 to 1", lambda: given(torch.tensor([0, 1, -1]))),
+    (r"labels from 0 to 2: name every class", lambda: made(PAIR, classes=["a"])),
+    (r"and if they are one-hot, labels\.argmax\(1\)", lambda: given(torch.eye(3).long())),
+    (r"mean and a std for each of 2 .* given 1 and 2: give lists of 2", lambda: made(PAIR, mean=[0.5])),
+    (r"name and a category for each of 2", lambda: Masks.of(torch.ones(1, 2, 2, 2).bool(), ["a"])),
+    (r"boolean masks .* of shape \(0, 2, 2, 2\)", lambda: Masks.of(torch.ones(0, 2, 2, 2).bool())),
+]
+
 FILES: Rows = [
     (r"Expected a pathlib\.Path, bytes, a NumPy array or a JSON value", lambda: files.digest({1, 2})),
     (r"a pathlib\.Path, bytes, a NumPy array or a JSON value", lambda: files.digest(np.array([object()]))),
@@ -730,6 +746,7 @@ AREAS = {
     "genni": GENNI,
     "dissection": DISSECTION,
     "weightspace": WEIGHTSPACE,
+    "data sets": DATA_SETS,
     "files": FILES,
 }
 CASES = [

@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 import pytest
 from bs4 import BeautifulSoup
@@ -158,12 +158,6 @@ def test_an_interval_on_one_side_of_zero_is_never_inconclusive_without_the_reaso
             assert low <= 0 <= high or "open, as it is one of" in told or "that matters" in told
 
 
-def test_most_measured_numbers_lie_within_a_factor_of_two_of_the_printed_ones():
-    table = claims.summary(on_record()).dropna(subset=["printed", "mean"]).query("printed > 0 and mean > 0")
-    ratio = table["mean"] / table["printed"]
-    assert len(ratio) > 40 and ratio.between(0.5, 2).mean() > 0.8
-
-
 # the errata
 
 
@@ -276,15 +270,6 @@ def links() -> dict[str, int]:
     """Every link of the page that filters its rows, and the number that it shows."""
     page = BeautifulSoup((HTML / "scoreboard.html").read_text(), "html.parser")
     return {link["href"]: int(link.text) for link in page.select("a[href^='?']")}
-
-
-@built
-def test_every_link_to_rows_selects_as_many_as_it_says():
-    assert len(rows()) == len(on_record()) and len(links()) > 20
-    for link, number in links().items():
-        filters = dict(parse_qsl(urlsplit(link).query))
-        assert filters and {*filters} <= {*FILTERS}, link
-        assert number == sum(all(row[name] == value for name, value in filters.items()) for row in rows()) > 0
 
 
 @built

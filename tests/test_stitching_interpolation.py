@@ -3,9 +3,12 @@
 from dataclasses import replace
 from functools import cache
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch import nn
 
 from intertwine.stitching import barriers, between, line
@@ -81,13 +84,6 @@ def test_re_estimated_statistics_do_not_depend_on_the_old_ones():
     assert before < after == pytest.approx(evaluate(network(), TEST.images, TEST.labels), abs=0.03)
 
 
-def test_lines_that_lie_together_are_told_apart_by_all_their_columns():
-    lines = line(network(), network(), TRAIN, TEST, [0.0, 1.0]).assign(pair=0)
-    with pytest.raises(ValueError, match=r"found 2 and 2 at \{'pair': 0\}: name in `by` .* batch_norm\."):
-        barriers(lines, ["pair"])
-    assert len(barriers(lines, ["pair", "batch_norm"])) == 2
-
-
 class Tied(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -101,3 +97,16 @@ def test_tied_and_complex_weights_lie_at_the_same_share_of_the_way():
         a, b = build(), build()
         for x, y, z in zip(*(n.parameters() for n in (a, b, between(a, b, 0.25))), strict=True):
             torch.testing.assert_close(z, 0.75 * x + 0.25 * y)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=3, max_size=8), st.integers(1, 3))
+def test_a_barrier_is_the_deepest_fall_below_the_chord(heights, copies):
+    fractions = np.linspace(0, 1, len(heights))
+    path = pd.DataFrame({"fraction": fractions, "relative_accuracy": heights})
+    table = pd.concat([path.assign(path=k, start="random") for k in range(copies)])
+    found = barriers(table, ["start", "path"], "relative_accuracy")
+    chord = np.interp(fractions, [0, 1], [heights[0], heights[-1]])
+    assert found["path"].tolist() == list(range(copies))
+    np.testing.assert_allclose(found["barrier"], max(chord - heights), atol=1e-12)
+    assert (found["barrier"] >= -1e-12).all() and (found["worse"] == min(heights[0], heights[-1])).all()

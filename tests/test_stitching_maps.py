@@ -25,7 +25,6 @@ from intertwine.stitching import (
     OrthogonalMap,
     Sparse,
     Stitch,
-    maps,
 )
 from intertwine.stitching.maps import options_of
 
@@ -122,12 +121,6 @@ def test_a_closed_form_maps_the_channels_and_its_family_has_it(seed, p, q):
             if issubclass(kind, FromMatrix):
                 held = kind.start(place(p, q, seed), generator(), found, **own)
                 torch.testing.assert_close(held.weight.double(), found.weight, rtol=1e-3, atol=1e-3)
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_a_kind_says_what_it_is_where_its_package_does(name):
-    (line,) = [each for each in str(maps.__doc__).splitlines() if each.startswith(f"- ``{name}``")]
-    assert all(option in line for option in options_of(KINDS[name])) and line.endswith(".")
 
 
 @given(seeds, widths, widths)

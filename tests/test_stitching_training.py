@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 import torch
 import torch.nn.functional as F
-from helpers import generator
+from helpers import generator, with_layer_moved
 from torch import Tensor, nn
 
 from intertwine.alignment import least_squares, permutation
@@ -98,13 +98,11 @@ def plainly(recipe: StitchRecipe, layer: str, start: nn.Module, seed: int) -> nn
     [
         ("relu1", PLAIN),
         ("relu3", replace(PLAIN, optimizer="adam", lr=0.01, label_smoothing=0.1)),
-        ("relu3", replace(PLAIN, targets="soft")),
         ("relu1", replace(PLAIN, flip=True, shift=1, targets="soft", drop_last=True)),
-        ("relu3", replace(PLAIN, flip=True, shift=1)),
         ("relu1", replace(PLAIN, batch_norm="reestimated", epochs=1)),
         ("relu3", replace(PLAIN, batch_norm="reestimated", epochs=1)),
     ],
-    ids=["sgd", "adam", "soft", "augmented soft", "augmented", "reestimated early", "reestimated late"],
+    ids=["sgd", "adam", "augmented soft", "reestimated early", "reestimated late"],
 )
 def test_the_same_as_running_both_networks_at_every_step(recipe, layer):
     place = junction(layer, validation=None)
@@ -115,11 +113,8 @@ def test_the_same_as_running_both_networks_at_every_step(recipe, layer):
     assert (trained.weight - start.weight).abs().max() > 1e-3
 
 
-@pytest.mark.parametrize(
-    "changes", [{}, {"flip": True, "shift": 1, "targets": "soft"}], ids=["plain", "augmented"]
-)
-def test_stitches_made_together_are_those_made_alone(changes):
-    place, recipe = junction(), replace(PLAIN, **changes)
+def test_stitches_made_together_are_those_made_alone():
+    place, recipe = junction(), replace(PLAIN, flip=True, shift=1, targets="soft")
     kinds = {"full": {"kind": "full", "start": "random", "recipe": recipe}}
     kinds["sparse"] = {"kind": "sparse", "alpha": 0.01, "recipe": recipe}
     kinds["fit"] = {"kind": "least squares"}
@@ -228,14 +223,6 @@ def test_the_validation_set_chooses_and_the_test_set_reports():
     assert judged.distance == pytest.approx(F.cross_entropy(logits, soft).item(), rel=1e-4)
 
 
-def test_the_same_seed_gives_the_same():
-    place = junction()
-    start = Entropic(place.statistics)
-    first, again, other = (train_stitch(place, start, PLAIN, seed=seed) for seed in (0, 0, 1))
-    assert torch.equal(first.stitch.scores, again.stitch.scores)
-    assert not torch.equal(first.stitch.scores, other.stitch.scores)
-
-
 def test_closed_forms_and_layers_of_your_own():
     place = junction()
     p, q = place.widths
@@ -250,14 +237,10 @@ def test_closed_forms_and_layers_of_your_own():
     assert torch.equal(stitch_at(place, A).stitch.weight, A)
     closed = stitch_at(place, permutation).stitch.weight
     assert torch.equal(closed, stitch_at(place, "permutation").stitch.weight)
-    with pytest.raises(ValueError, match=f"from {p} channels to {q}"):
-        stitch_at(place, nn.Conv2d(p + 1, q, 1), recipe=PLAIN)
     with pytest.raises(FloatingPointError, match="not finite"):
         stitch_at(place, "full", recipe=replace(PLAIN, lr=1e30))
     with pytest.raises(ValueError, match="without: pass test="):
         junction(test=None).judge(still)
-    with pytest.raises(ValueError, match="batch_norm to be one of"):
-        replace(PLAIN, batch_norm="thawed")
 
 
 class Dropping(nn.Module):
@@ -301,25 +284,10 @@ def test_shortcuts_train_too():
 # --- known elements, and the optimisers of G_ReLU ---
 
 
-def planted(net: nn.Module, k: int, seed: int) -> nn.Module:
-    """The same function, with hidden layer k moved by an element of G_ReLU."""
-    twin, n = copy.deepcopy(net), 4 * 2 ** (k - 1)
-    A = GReLU(n).sample(generator(seed), scale=0.5).float()
-    conv, norm = twin.get_submodule(f"conv{k}"), twin.get_submodule(f"bn{k}")
-    after = twin.get_submodule(f"conv{k + 1}" if k < 4 else "fc")
-    with torch.no_grad():
-        conv.weight.copy_(conv.weight[A.argmax(1)])
-        for tensor in (norm.running_mean, norm.running_var):
-            tensor.copy_(tensor[A.argmax(1)])
-        norm.weight.copy_(A @ norm.weight)
-        norm.bias.copy_(A @ norm.bias)
-        after.weight.copy_(torch.einsum("oi...,ij->oj...", after.weight, torch.linalg.inv(A)))
-    return twin
-
-
 def test_planted_elements_are_recovered_by_task_loss():
     net, k = network(0), 3
-    twin, layer = planted(net, k, seed=k), f"relu{k}"
+    A = GReLU(16).sample(generator(k), scale=0.5).float()
+    twin, layer = with_layer_moved(net, k, A), f"relu{k}"
     assert accuracy(twin) == pytest.approx(accuracy(net), abs=0.0021)
     place = Junction(net, twin, layer, FIT, validation=VALIDATION, test=TEST, **EXACT)
     # model 2's probabilities have their least cross-entropy at the element itself
@@ -335,21 +303,7 @@ def test_planted_elements_are_recovered_by_task_loss():
     assert clean - trained.history["test_accuracy"][0] > 0.015
 
 
-def test_our_optimiser_beats_the_relaxation():
-    """After as many epochs."""
-    birkhoff = replace(STITCH_RECIPES["godfrey2022 birkhoff"], flip=False, shift=0, batch_norm="frozen")
-    place = junction("relu3")
-    ours, theirs = (
-        stitch_at(place, kind, recipe=replace(recipe, epochs=3)).evaluate(TEST)
-        for kind, recipe in (("G_ReLU", STITCH_RECIPES["digits"]), ("Birkhoff", birkhoff))
-    )
-    assert ours >= theirs
-
-
 # --- tables ---
-
-
-ONCE = {"recipe": replace(PLAIN, epochs=1)}
 
 
 NEEDED = {"rank": 2, "alpha": 10.0}

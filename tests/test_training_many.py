@@ -12,7 +12,7 @@ from helpers import same
 from torch import nn
 
 from intertwine import files
-from intertwine.training import Batches, Recipe, Trained, evaluate, train
+from intertwine.training import Batches, Trained, evaluate, train
 from intertwine.training.recipes import VERSION
 from intertwine_book import data, models, zoo
 from intertwine_book.zoo import RECIPES, Spec, many, train_many
@@ -310,11 +310,6 @@ def test_mistakes_are_one_sentence_before_any_work(tmp_path, trained_seeds):
         ValueError, match=r"Expected an architecture out of .*, was given 'mrytle'; did you mean 'myrtle'"
     ):
         Spec("mrytle", SMALL, SHORT)
-
-
-def test_an_empty_list_of_seeds_is_an_empty_list_of_networks(tmp_path):
-    spec = Spec("myrtle", SMALL, Recipe(epochs=1, batch_size=10, lr=0.1), MYRTLE)
-    assert train_many(spec, [], device="cpu") == zoo.get(spec, [], root=tmp_path, device="cpu") == []
 
 
 def test_equal_starts_are_refused_unless_the_pairs_say_so(tmp_path):

@@ -8,7 +8,7 @@ from inspect import unwrap
 import pytest
 import torch
 import weightspace_models as zoo
-from helpers import generator, normal, same, sentence
+from helpers import generator, normal, randomise, same, sentence
 from torch import nn
 
 from intertwine.weightspace import canonicalise, find_symmetries, match, relative_error, verify
@@ -42,7 +42,7 @@ def test_a_saved_space_draws_acts_and_is_drawn_as_before(build, inputs, again):
 
 
 def test_a_state_dict_moves_as_its_model_also_where_a_file_names_tied_weights_once():
-    model = zoo.randomise(zoo.GPT(tied=True), generator())
+    model = randomise(zoo.GPT(tied=True), generator())
     space = find_symmetries(model, TOKENS)
     element, weights = space.sample(generator()), model.state_dict()
     expected = space.act(model, element).state_dict()
@@ -82,7 +82,7 @@ def encoder() -> nn.Sequential:  # in which one axis is batch × heads
     torch.manual_seed(0)
     layer = nn.TransformerEncoderLayer(8, 2, 12, batch_first=True, dropout=0.0)
     body = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
-    return zoo.randomise(nn.Sequential(body, nn.Flatten(), nn.Linear(24, 3)), generator())
+    return randomise(nn.Sequential(body, nn.Flatten(), nn.Linear(24, 3)), generator())
 
 
 @pytest.mark.parametrize("batch, other", [(1, 3), (1, 2), (3, 1), (4, 6)])
@@ -110,7 +110,7 @@ class Squeezed(nn.Module):  # one axis less where the batch has one input
 
 
 def test_a_value_that_loses_an_axis_with_one_input_is_left_out():
-    model = zoo.randomise(Squeezed(), generator())
+    model = randomise(Squeezed(), generator())
     space = find_symmetries(model, normal(1, 3).double())
     found = verify(space, model, space.sample(generator()), normal(4, 3).double())
     assert found.output < 1e-10 and (found.spaces["error"] < 1e-10).all()
@@ -165,7 +165,7 @@ def test_without_weights_in_memory_masks_decide_on_steps():
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_weights_of_16_bits_are_matched_to_rounding_and_have_no_representative(dtype):
-    model = zoo.randomise(zoo.GPT(tied=True), generator()).to(dtype)
+    model = randomise(zoo.GPT(tied=True), generator()).to(dtype)
     space = find_symmetries(model, TOKENS)
     moved = space.act(model, space.sample(generator(), scale=0.1))
     found = match(space, model, moved).model

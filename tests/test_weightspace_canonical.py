@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 import torch
 import weightspace_models as zoo
-from helpers import difference, generator
+from helpers import difference, generator, randomise
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
@@ -178,7 +178,7 @@ def one_normal_form(model: nn.Module, inputs: torch.Tensor, seeds=range(2)):
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_networks_written_by_hand_have_one_normal_form(name, seed):
     torch.manual_seed(seed)
-    model = zoo.randomise(HAND[name](), generator(seed))
+    model = randomise(HAND[name](), generator(seed))
     space = one_normal_form(model, PICTURE[..., :8, :8])
     moved = space.act(model, space.sample(generator(3)))
     assert space.spaces and difference(match(space, model, moved).model, model) < 1e-6
@@ -187,7 +187,7 @@ def test_networks_written_by_hand_have_one_normal_form(name, seed):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", THEIRS)
 def test_networks_of_torchvision_have_one_normal_form(name):
-    model = zoo.randomise(zoo.slim(name), generator(0))
+    model = randomise(zoo.slim(name), generator(0))
     space = one_normal_form(model, PICTURE, seeds=[0])
     assert zoo.orbit_error(space, model, [1]) < 1e-6
 

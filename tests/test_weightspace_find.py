@@ -7,7 +7,7 @@ import pytest
 import torch
 import weightspace_models as zoo
 import yaml
-from helpers import difference, generator, normal64
+from helpers import difference, generator, normal64, randomise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -32,7 +32,7 @@ def image(*shape: int) -> torch.Tensor:
 
 def unchanged(model: nn.Module, inputs: torch.Tensor, trials: int = 2):
     """The symmetries of a randomised model, after checking that random elements keep its function."""
-    model = zoo.randomise(model, generator())
+    model = randomise(model, generator())
     space, draw = find_symmetries(model, inputs, check=False), generator(2)
     with torch.no_grad():
         expected = model(inputs)
@@ -115,7 +115,7 @@ def test_perceptrons_of_any_shape(layers, seed):
     for width, activation, norm in layers:
         modules += [nn.Linear(before, width), nn.BatchNorm1d(width) if norm else nn.Identity(), activation]
         before = width
-    model = zoo.randomise(nn.Sequential(*modules, nn.Linear(before, 2)), generator(seed))
+    model = randomise(nn.Sequential(*modules, nn.Linear(before, 2)), generator(seed))
     x = image(4, 3)
     space = find_symmetries(model, x)
     moved = space.act(model, space.sample(generator(seed)))
@@ -271,7 +271,7 @@ def test_a_tensor_of_unknown_origin_freezes_all_before_it():
 
 
 def test_one_wrong_tie_is_noticed():
-    model = zoo.randomise(models.resnet20(4), generator())
+    model = randomise(models.resnet20(4), generator())
     x = image(2, 3, 8, 8)
     space = find_symmetries(model, x)
     element = space.sample(generator())

@@ -7,7 +7,7 @@ from itertools import permutations, product
 import pytest
 import torch
 import weightspace_models as zoo
-from helpers import difference, generator
+from helpers import difference, generator, randomise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -53,7 +53,7 @@ NETWORKS = {
 @cache
 def built(name: str):
     build, inputs = NETWORKS[name]
-    model = zoo.randomise(build(), generator())
+    model = randomise(build(), generator())
     return model, inputs, find_symmetries(model, inputs, check=False)
 
 
@@ -101,7 +101,7 @@ def test_activations_recover_a_planted_permutation_too(name):
 
 def test_matching_brings_independent_models_closer_and_keeps_their_function():
     model, inputs, space = built("vgg")
-    other = zoo.randomise(vgg(7), generator(7))
+    other = randomise(vgg(7), generator(7))
     moved = match(space, model, other).model
     torch.testing.assert_close(moved(inputs), other(inputs), rtol=1e-8, atol=1e-9)
 
@@ -120,7 +120,7 @@ def test_matching_brings_independent_models_closer_and_keeps_their_function():
 def test_one_hidden_layer_is_matched_by_the_nearest_of_all_elements(seed, activation):
     draw, x = generator(seed), torch.zeros(1, 2, dtype=torch.float64)
     one, other = (
-        zoo.randomise(nn.Sequential(nn.Linear(2, 3), activation(), nn.Linear(3, 2)), draw) for _ in range(2)
+        randomise(nn.Sequential(nn.Linear(2, 3), activation(), nn.Linear(3, 2)), draw) for _ in range(2)
     )
     for parameter in (*one.parameters(), *other.parameters()):
         nn.init.normal_(parameter, generator=draw)
@@ -260,7 +260,7 @@ def twins(model):  # of which neither is the first; the next layer is known by w
 @pytest.mark.parametrize("change, open_", [(alive, ()), (unwritten, ()), (dead, ("3",)), (twins, ("1",))])
 def test_units_of_zeros_and_equal_units_are_open(change, open_):
     layers = nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 2)
-    model = zoo.randomise(nn.Sequential(*layers), generator())
+    model = randomise(nn.Sequential(*layers), generator())
     with torch.no_grad():
         change(model)
     space = find_symmetries(model, torch.zeros(1, 3, dtype=torch.float64))

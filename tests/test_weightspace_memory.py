@@ -6,7 +6,7 @@ from itertools import accumulate
 import pytest
 import torch
 import weightspace_models as zoo
-from helpers import generator
+from helpers import generator, randomise
 from torch.profiler import ProfilerActivity, profile
 
 from intertwine.weightspace import canonicalise, find_symmetries, match
@@ -48,7 +48,7 @@ def test_the_peak_is_that_of_what_is_held_at_a_time():
 def test_a_use_takes_less_than_three_times_the_weights_with_its_result(name, use, monkeypatch):
     for module in (action, matching, rows):
         monkeypatch.setattr(module, "ROOM", 2**12)
-    one = zoo.randomise(MODELS[name](), generator()).float()
+    one = randomise(MODELS[name](), generator()).float()
     space = find_symmetries(one, TOKENS, check=False)
     element = space.sample(generator(1))
     other = space.act(one, element)
@@ -58,7 +58,7 @@ def test_a_use_takes_less_than_three_times_the_weights_with_its_result(name, use
 
 @pytest.mark.parametrize("name", MODELS)
 def test_parts_are_moved_as_the_whole(name, monkeypatch):
-    model = zoo.randomise(MODELS[name](), generator())
+    model = randomise(MODELS[name](), generator())
     space = find_symmetries(model, TOKENS, check=False)
     whole = space.act(model, space.sample(generator(1)))
     for module in (action, matching, rows):

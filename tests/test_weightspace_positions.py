@@ -6,7 +6,7 @@ import pytest
 import torch
 import weightspace_models as zoo
 import weightspace_steps as steps
-from helpers import generator
+from helpers import generator, randomise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -22,7 +22,7 @@ Step, learnt = steps.Step, steps.learnt
 
 def verified(model: nn.Module, x: torch.Tensor, seed: int = 0):
     """The space of a randomised model, whose random element keeps outputs and moves values as it says."""
-    model = zoo.randomise(model, generator(seed))
+    model = randomise(model, generator(seed))
     space = find_symmetries(model, x, check=False)  # the rules alone: nothing that they allow is taken back
     found = verify(space, model, space.sample(generator(seed + 1), scale=0.5), x)
     assert found.output <= 1e-9 and (found.spaces["error"] <= 1e-9).all()
@@ -49,7 +49,7 @@ def test_each_step_keeps_the_function(name):
 )
 def test_networks_of_one_orbit_agree_where_the_weights_decide(name):
     for layers in ((), (steps.units(bias=False), nn.ReLU())):
-        model = zoo.randomise(steps.network([*layers[:1], steps.STEPS[name](), *layers[1:]]), generator())
+        model = randomise(steps.network([*layers[:1], steps.STEPS[name](), *layers[1:]]), generator())
         assert zoo.orbit_error(find_symmetries(model, tokens(), check=False), model, range(3)) < 1e-6
 
 

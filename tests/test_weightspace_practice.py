@@ -6,7 +6,7 @@ import re
 import pytest
 import torch
 import weightspace_models as zoo
-from helpers import generator, normal, sentence
+from helpers import NORMS, generator, normal, randomise, sentence
 from torch import nn
 from torch.nn import functional as F
 
@@ -137,11 +137,11 @@ def test_a_permutation_of_slices_by_hand_is_the_element_s():
 
 @pytest.mark.parametrize("build", [lambda: zoo.GPT(tied=False), zoo.Llama])
 def test_folded_gains_are_1_and_the_function_is_the_same(build):
-    model = zoo.randomise(build(), generator())
+    model = randomise(build(), generator())
     space = find_symmetries(model, TOKENS)
     found = fold(space, model)
     assert relative_error(found.model(TOKENS), model(TOKENS)) < 1e-9
-    norms = {name for name, module in model.named_modules() if isinstance(module, zoo.NORMS)}
+    norms = {name for name, module in model.named_modules() if isinstance(module, NORMS)}
     for name in norms:
         gain = found.model.get_submodule(name).weight
         torch.testing.assert_close(gain, torch.ones_like(gain))
@@ -159,7 +159,7 @@ TIED = (
 
 @pytest.mark.parametrize("tied", ["by name", "as a tensor"])
 def test_of_tied_embeddings_what_cannot_be_folded_or_rotated_is_named_with_the_reason(tied):
-    model = zoo.randomise(LM(tied), generator())
+    model = randomise(LM(tied), generator())
     space = find_symmetries(model, TOKENS)
     with pytest.warns(UserWarning, match=rf"^Not folded: norm2 {TIED}, as `fold` shows\)\.$") as caught:
         found = fold(space, model).model
@@ -179,7 +179,7 @@ def test_of_tied_embeddings_what_cannot_be_folded_or_rotated_is_named_with_the_r
 
 
 def test_untied_first_the_last_gain_is_folded_and_the_stream_rotated():
-    model = zoo.randomise(LM("by name"), generator())
+    model = randomise(LM("by name"), generator())
     expected, old = model(TOKENS), find_symmetries(model, TOKENS)
     space = find_symmetries(untied(model), TOKENS)
     found = rotate(space, fold(space, model).model, 0).model
@@ -197,7 +197,7 @@ def test_untied_first_the_last_gain_is_folded_and_the_stream_rotated():
 
 
 def test_an_element_that_unties_two_weights_does_not_act_on_a_model_where_they_are_one():
-    model, tied = (zoo.randomise(LM(kind), generator()) for kind in ("", "by name"))
+    model, tied = (randomise(LM(kind), generator()) for kind in ("", "by name"))
     space = find_symmetries(model, TOKENS)
     assert "weights of its own for head.weight" in sentence(lambda: rotate(space, tied, 0))
     moved = space.act(tied, {"up": torch.eye(32)[torch.randperm(32, generator=generator())]})
@@ -206,11 +206,9 @@ def test_an_element_that_unties_two_weights_does_not_act_on_a_model_where_they_a
 
 
 def test_where_nothing_can_be_folded_one_sentence_says_so():
-    plus = zoo.randomise(LM(plus=True), generator())
+    plus = randomise(LM(plus=True), generator())
     mlp = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.PReLU(4), nn.Linear(4, 2)).eval()
-    late = zoo.randomise(
-        nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.GELU(), nn.Linear(4, 2)), generator()
-    )
+    late = randomise(nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.GELU(), nn.Linear(4, 2)), generator())
     for model, x, said in (
         (plus, TOKENS, r"given norm1, norm2 \(.*add of a number \(as of a gain 1 \+ w\) allow no more\)"),
         (late, normal(5, 3).double(), r"given 1 \(gelu, layer_norm allow no more\)"),
@@ -247,7 +245,7 @@ def test_signs_of_gains_stay_before_relu():
 
 @pytest.mark.parametrize("build", [lambda: zoo.GPT(tied=False), zoo.Llama])
 def test_rotations_keep_the_function_and_depend_on_the_seed_alone(build):
-    model = zoo.randomise(build(), generator())
+    model = randomise(build(), generator())
     space = find_symmetries(model, TOKENS)
     turned = rotate(space, model, 0)
     assert relative_error(turned.model(TOKENS), model(TOKENS)) < 1e-9
@@ -268,7 +266,7 @@ def test_hadamard_is_orthogonal_and_spreads_one_channel_over_all(n):
 
 
 def test_without_units_that_nothing_reads_a_smaller_network_has_the_same_function():
-    model, x = zoo.randomise(Branches(), generator()), normal(2, 3, 6, 6).double()
+    model, x = randomise(Branches(), generator()), normal(2, 3, 6, 6).double()
     space = find_symmetries(model, x)
     names = {each.units: each.space for each in mappings(space) if each.units in (4, 5, 6, 7)}
     model.out.weight.data[:, 1] = model.out.weight.data[:, 4] = 0  # unit 1 of a, unit 0 of b
@@ -285,7 +283,7 @@ def test_without_units_that_nothing_reads_a_smaller_network_has_the_same_functio
 def test_heads_are_removed_where_the_model_does_not_write_their_number():
     x = normal(2, 4, 5).double()
     for fixed in (False, True):
-        model = zoo.randomise(Heads(fixed), generator())
+        model = randomise(Heads(fixed), generator())
         space = find_symmetries(model, x)
         (heads,) = [each for each in mappings(space) if each.units == 3]
         model.out.weight.data[:, 4:8] = 0

@@ -4,34 +4,11 @@ import math
 from collections.abc import Callable, Iterable
 
 import torch
+from helpers import NORMS
 from torch import Tensor, nn
 from torch.nn.functional import gelu, scaled_dot_product_attention, silu
 
 from intertwine.weightspace import Moved, WeightSpace, canonicalise, match, relative_error
-
-NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.LayerNorm, nn.GroupNorm, nn.RMSNorm)
-
-
-def randomise(model: nn.Module, generator: torch.Generator) -> nn.Module:
-    """In float64 and evaluation mode, with random statistics and affine parts, and no weight of zeros."""
-    model = model.double().eval()
-
-    def uniform(x: Tensor, low: float, high: float) -> None:
-        x.copy_(low + (high - low) * torch.rand(x.shape, generator=generator, dtype=x.dtype))
-
-    with torch.no_grad():
-        for module in model.modules():
-            if isinstance(module, NORMS) and module.weight is not None:
-                uniform(module.weight, 0.5, 1.5)
-                if getattr(module, "bias", None) is not None:
-                    uniform(module.bias, -0.5, 0.5)
-            if isinstance(module, nn.BatchNorm1d | nn.BatchNorm2d):
-                uniform(module.running_mean, -0.5, 0.5)
-                uniform(module.running_var, 0.5, 1.5)
-        for parameter in model.parameters():
-            if not parameter.any():
-                uniform(parameter, -0.5, 0.5)
-    return model
 
 
 class Net(nn.Module):
