@@ -150,7 +150,7 @@ def execute(
         # the probe cell's output is the repr of a dictionary
         "environment": ast.literal_eval(node.cells.pop().outputs[0]["data"]["text/plain"]),
     }
-    done = dict(record or {}) | {"parameters": settings, "commit": origin.code()["commit"]} | measured
+    done = dict(record or {}) | {"parameters": settings, "commit": origin.commit()} | measured
     tidy(node, done)
     output.parent.mkdir(parents=True, exist_ok=True)
     with files.write_whole(output) as path:
