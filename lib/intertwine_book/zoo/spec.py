@@ -14,7 +14,7 @@ from intertwine.data.dataset import check_dataset
 from intertwine.training.recipes import Recipe
 from intertwine_book import models
 
-ARCHITECTURES = ("convnext", "fcn", "lenet", "myrtle", "residual", "resnet18", "resnet20", "tiny10")
+ARCHITECTURES = ("convnext", "fcn", "lenet", "myrtle", "residual", "resnet20", "tiny10")
 
 
 @dataclass(frozen=True, eq=False)
