@@ -11,7 +11,6 @@ import torch
 from helpers import generator, normal
 from hypothesis import given
 from hypothesis import strategies as st
-from intertwine_book.results import interval
 from scipy.stats import t
 from torch import nn
 
@@ -23,6 +22,7 @@ from intertwine_book.code_hash import code_of
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.dots import dots
 from intertwine_book.figures.forest import forest
+from intertwine_book.intervals import interval
 from intertwine_book.record import Record
 from intertwine_book.tidy import apart
 from intertwine_book.zoo import kept
