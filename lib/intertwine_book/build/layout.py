@@ -76,10 +76,6 @@ class Book:
                 "name with --profile the one that you built."
             )
 
-    def tables(self, profile: str) -> Path:
-        """The folder in which each run has a folder for its tables, beside the executed notebooks."""
-        return self.build / "executed" / profile
-
     def recorded(self, chapter: str) -> Path:
         """The folder of what a record keeps: its tables, and what it tells other pages."""
         return self.root / "data/results" / chapter.rpartition("/")[2]
