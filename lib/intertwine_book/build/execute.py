@@ -85,8 +85,8 @@ def check_world(chosen: Mapping[str, Any]) -> None:
         if "dataset" in chosen:
             from intertwine_book import data
 
-            data.check(chosen["dataset"])
-            data.load(chosen["dataset"], "test")  # a download shows its progress here, not inside a notebook
+            for split in ("train", "test"):  # a download shows its progress here, not inside a notebook
+                data.load(chosen["dataset"], split, device="cpu")
     except (OSError, ValueError, ImportError) as error:
         raise BookError(str(error)) from error
     if str(chosen.get("device", "cpu")) not in ("cpu", "auto"):

@@ -14,7 +14,7 @@ from intertwine_book.data.concepts import scenes
 from intertwine_book.data.pixels import Pixels, normalised
 from intertwine_book.data.segmented import Segmented, SegmentedFolder, camvid, patches
 
-__all__ = ["Segmented", "SegmentedFolder", "available", "camvid", "check", "load", "patches", "scenes"]
+__all__ = ["Segmented", "SegmentedFolder", "available", "camvid", "load", "patches", "scenes"]
 
 _READERS: dict[str, Callable[[str, str | Path | None], Pixels]] = {
     "digits": digits.read,
@@ -70,19 +70,6 @@ def load(
     _expect_one_of(("train", "test"), split, "split")
     chosen = devices.pick(device)  # before any work
     return normalised(name, split, _READERS[name](split, root), chosen)
-
-
-def check(name: str, *, root: str | Path | None = None) -> None:
-    """Raise the errors that `load` would raise, for either split: hash the files, download nothing.
-
-    Example:
-        >>> check("digits")
-
-    The name and the root are as in `load`.
-    """
-    _expect_one_of(available(), name, "data set")
-    if name in published.SOURCES:
-        published.check(name, root)
 
 
 def _expect_one_of(allowed: tuple[str, ...], given: str, what: str) -> None:
