@@ -360,7 +360,7 @@ def test_a_foreign_pickle_is_never_opened(name, contents, tmp_path):
             r"Unknown data set 'cifar': did you mean 'cifar10'\? Known: digits, cifar10, fashion_mnist",
         ),
         ("digits", "training", r"Unknown split 'training': did you mean 'train'\? Known: train, test"),
-        ("xyz", "train", r"Unknown data set 'xyz': Known"),
+        ("xyz", "train", r"Unknown data set 'xyz'\. Known"),
     ],
 )
 def test_an_unknown_name_is_answered_with_the_nearest(name, split, message):

@@ -9,7 +9,7 @@ import pandas as pd
 
 from intertwine_book.build import execute, freshness
 from intertwine_book.build.layout import Book
-from intertwine_book.markdown_table import markdown_table
+from intertwine_book.wording import markdown_table
 
 
 class ChapterState(NamedTuple):
