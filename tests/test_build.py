@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from helpers import RECORD
@@ -22,7 +23,7 @@ from rich.console import Console
 from intertwine_book import origin
 from intertwine_book.build import chapters, execute, freshness, progress, render
 from intertwine_book.build.cli import cli
-from intertwine_book.build.imports import imported
+from intertwine_book.build.freshness import imported
 from intertwine_book.build.layout import Book, BookError
 from intertwine_book.build.status import times
 
@@ -33,17 +34,17 @@ PRETENDED = """
 import json, os, time
 from pathlib import Path
 from intertwine import files
-from intertwine_book.build import chapters, execute, failure, freshness
+from intertwine_book.build import chapters, execute, freshness
 from intertwine_book.build.layout import Book
 
-def pretended(book, chapter, values, output, *, tables, failed, record, report):
+def pretended(book, chapter, values, output, *, failed, record, report):
     world = Path(os.environ["TINY_WORLD"])
     with (world / "runs").open("a") as runs:
         runs.write(chapter + " ")
     while (world / f"wait-{chapter}").exists():
         time.sleep(0.01)
     if (world / f"fail-{chapter}").exists():
-        raise failure.ChapterFailed("no luck\\n    in a cell")
+        raise execute.ChapterFailed("no luck\\n    in a cell")
     with files.write_whole(output) as part:
         part.write_text(json.dumps({"metadata": {"intertwine": dict(record)}}))
 """
@@ -353,7 +354,7 @@ def test_interrupting_leaves_nothing_half_written_and_says_what_is_kept(tiny_boo
 
 def test_an_interrupted_run_finds_its_tables_again_and_changed_code_finds_none(tiny_book):
     task = chapters.plan(tiny_book, "smoke")["01_first"]
-    row = tiny_book.tables("smoke") / "01_first" / "rates.csv"
+    row = tiny_book.executed("smoke", "01_first").with_suffix("") / "rates.csv"
     chapters.begin(row.parent, task)
     row.touch()
     chapters.begin(row.parent, task)
@@ -440,7 +441,8 @@ def test_how_long_a_record_takes_is_the_sum_of_what_is_on_record(tiny_book):
     (tiny_book.root / "chapters/records").mkdir()
     (tiny_book.root / "chapters/records/01_first.py").touch()
     tiny_book.recorded("01_first").mkdir(parents=True)
-    for name, seconds in (("areas", "7200\n1800"), ("sides", "9000")):
-        (tiny_book.recorded("01_first") / f"{name}.csv").write_text(f"seconds\n{seconds}\n")
+    for name, seconds in (("areas", [7200, 1800]), ("sides", [9000])):
+        table = pd.DataFrame({"seconds": seconds, "day": "2026-11-21", "machine": "1 CPU thread"})
+        table.to_csv(tiny_book.recorded("01_first") / f"{name}.csv")
     again = Book(tiny_book.root)
     assert times(again, again.notebooks) == ["records/01_first: 300 min for 3 rows, of all scales"]

@@ -245,7 +245,6 @@ def lay_out(root: Path, name: str, contents: dict[str, bytes]) -> Path:
 def test_a_data_set_of_the_published_form_is_read(name, contents, tmp_path, monkeypatch):
     lay_out(tmp_path, name, contents)
     monkeypatch.setenv("INTERTWINE_DATA", str(tmp_path))
-    data.check(name)
     for split in ("train", "test"):
         images, labels = _decoded(name, contents, split)
         found = data.load(name, split)
@@ -265,10 +264,9 @@ DAMAGES = {
 def test_a_damaged_file_is_one_sentence_with_the_remedy(name, damage, contents, tmp_path):
     folder = lay_out(tmp_path, name, contents)
     DAMAGES[damage](folder / next(iter(contents)))
-    for attempt in (partial(data.check, name), partial(data.load, name, "train")):
-        with pytest.raises(OSError, match="missing or damaged") as error:
-            attempt(root=tmp_path)
-        assert f"delete the folder {folder} and load" in str(error.value) and "\n" not in str(error.value)
+    with pytest.raises(OSError, match="missing or damaged") as error:
+        data.load(name, "train", root=tmp_path)
+    assert f"delete the folder {folder} and load" in str(error.value) and "\n" not in str(error.value)
 
 
 class _Trap:
@@ -300,19 +298,14 @@ def test_an_unknown_name_is_answered_with_the_nearest():
 
 @both
 def test_a_root_that_is_not_there_is_an_error_not_a_download(name, tmp_path, monkeypatch):
-    attempts = (partial(data.check, name), partial(data.load, name, "test"))
-    for attempt in attempts:
-        with pytest.raises(
-            FileNotFoundError, match="given/root, given by the argument `root`, is not a folder"
-        ):
-            attempt(root=tmp_path / "given" / "root")
+    with pytest.raises(FileNotFoundError, match="given/root, given by the argument `root`, is not a folder"):
+        data.load(name, "test", root=tmp_path / "given" / "root")
     monkeypatch.setenv("INTERTWINE_DATA", str(tmp_path / "exported"))
-    for attempt in attempts:
-        with pytest.raises(
-            FileNotFoundError, match="exported, given by the environment variable INTERTWINE_DATA"
-        ):
-            attempt()
-    data.check("digits", root=tmp_path / "given")  # needs none
+    with pytest.raises(
+        FileNotFoundError, match="exported, given by the environment variable INTERTWINE_DATA"
+    ):
+        data.load(name, "test")
+    data.load("digits", "test", root=tmp_path / "given")  # needs none
 
 
 def test_the_argument_comes_before_the_environment_and_the_cache_last(tmp_path, monkeypatch):
@@ -330,14 +323,11 @@ def test_the_argument_comes_before_the_environment_and_the_cache_last(tmp_path, 
 @both
 def test_without_torchvision_the_remedy_is_said(name, contents, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torchvision", None)  # as if it were not installed
-    attempts = (partial(data.check, name), partial(data.load, name, "test"))
-    for attempt in attempts:
+    for present in (False, True):
+        if present:
+            lay_out(tmp_path, name, contents)
         with pytest.raises(ModuleNotFoundError, match="pip install torchvision"):
-            attempt(root=tmp_path)
-    lay_out(tmp_path, name, contents)
-    for attempt in attempts:
-        with pytest.raises(ModuleNotFoundError, match="pip install torchvision"):
-            attempt(root=tmp_path)
+            data.load(name, "test", root=tmp_path)
 
 
 # --- downloads, from a server of our own ---
@@ -391,14 +381,12 @@ def test_an_absent_data_set_is_downloaded_once(name, mirror, contents, tmp_path,
     folder = tmp_path / published.SOURCES[name].folder
     staging = folder.with_name(f".{folder.name}.part")
     lay_out(staging, name, dict.fromkeys(contents, b"half a file"))  # as a killed run leaves it
-    data.check(name)
     assert not served
     with ThreadPoolExecutor(2) as pool:
         splits = [pool.submit(data.load, name, split) for split in ("train", "test")]
         assert [len(split.result().labels) for split in splits] == [20, 3]
     progress_bars = capfd.readouterr().err
     assert progress_bars.count("100%") == len(list(packed.iterdir()))
-    data.check(name)
     assert {path.name for path in folder.parent.iterdir()} == {folder.name, f".{folder.name}.lock"}
 
 

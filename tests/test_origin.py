@@ -24,23 +24,23 @@ def test_the_commit_is_that_of_the_librarys_own_checkout(tmp_path, monkeypatch):
     monkeypatch.setattr(origin, "LIBRARY", tmp_path)
     (tmp_path / "intertwine").mkdir()
     (tmp_path / "intertwine/__init__.py").touch()
-    assert origin._commit() is None  # no checkout
+    assert origin.commit.__wrapped__() is None  # no checkout
     git("init")
     git("commit", "--allow-empty", "-m", "somebody else's work")
-    assert origin._commit() is None  # not of this library
+    assert origin.commit.__wrapped__() is None  # not of this library
     recorded = tmp_path / "data/results/swap.csv"
     recorded.parent.mkdir(parents=True)
     recorded.touch()
     git("add", "intertwine", "data")
     git("commit", "-m", "the library")
-    commit = origin._commit()
+    commit = origin.commit.__wrapped__()
     assert len(commit) == 40 and int(commit, 16)
     recorded.unlink()  # a table that is recorded again does not change the code of the others
-    assert origin._commit() == commit
+    assert origin.commit.__wrapped__() == commit
     (tmp_path / "intertwine/__init__.py").write_text("edited = True")
-    assert origin._commit() == commit + "-dirty"
+    assert origin.commit.__wrapped__() == commit + "-dirty"
     monkeypatch.setenv("PATH", "")
-    assert origin._commit() is None  # no git
+    assert origin.commit.__wrapped__() is None  # no git
 
 
 def test_reading_tables_and_verdicts_does_not_import_torch():

@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from intertwine_book import origin
-from intertwine_book.build import imports
+from intertwine_book.build import freshness
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -127,7 +127,7 @@ def graph() -> dict[str, set[str]]:
         return name if name in known else name.rpartition(".")[0]
 
     return {
-        module: {nearest(name) for name in imports.names(path.read_text())} & known.keys() - {module}
+        module: {nearest(name) for name in freshness.names(path.read_text())} & known.keys() - {module}
         for module, path in known.items()
     }
 
@@ -161,7 +161,7 @@ def test_the_library_imports_only_what_it_declares():
     declares = {canonicalize_name(Requirement(each).name) for each in PROJECT["dependencies"]}
     optional = {"PIL", "torchvision", "ot"}  # within a function, for one data set, and for soft matching
     for path in (ROOT / "lib/intertwine").rglob("*.py"):
-        tops = {name.split(".")[0] for name in imports.names(path.read_text())}
+        tops = {name.split(".")[0] for name in freshness.names(path.read_text())}
         others = tops - sys.stdlib_module_names - optional - {"intertwine"}
         undeclared = {top for top in others if not declares & {*map(canonicalize_name, packages[top])}}
         assert not undeclared, path

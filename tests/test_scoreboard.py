@@ -215,6 +215,9 @@ def test_the_pages_render_without_a_warning_whatever_stands_in_a_table(tmp_path)
         (book / f"chapters/{chapter.stem}.md").write_text("---\norphan: true\n---\n# Stub")
     labels = sorted({entry.link for entry, _ in judged})
     stubs = [f"({label})=\n## {label}" for label in labels]
+    told = "".join(claims.scoreboard(judged).values())
+    theorems = sorted({*re.findall(r"{prf:ref}`([\w-]+)`", told)})  # of chapters, to which errata refer
+    stubs += [f":::{{prf:theorem}}\n:label: {label}\nStub\n:::" for label in theorems]
     (book / "index.md").write_text("\n\n".join(["# Stub", *stubs, "```{toctree}\nscoreboard\nerrata\n```"]))
     (book / "bibliography.md").write_text("---\norphan: true\n---\n# Bibliography\n\n```{bibliography}\n```")
     (book / "conf.py").write_text(

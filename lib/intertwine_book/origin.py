@@ -58,8 +58,12 @@ def precision() -> str:
     return os.environ.get("INTERTWINE_DTYPE", "auto")
 
 
-def _commit() -> str | None:
-    """The commit of the library's checkout, if any; `-dirty` if other files than results differ."""
+@cache
+def commit() -> str | None:
+    """The commit of the library's checkout, if any; `-dirty` if other files than results differ.
+
+    It is asked for once, since edits made later do not run.
+    """
 
     def git(*words: str) -> str:
         command = ["git", "--no-optional-locks", "-C", str(LIBRARY), *words]
@@ -71,12 +75,3 @@ def _commit() -> str | None:
         return git("rev-parse", "HEAD") + "-dirty" * bool(changed)
     except (OSError, subprocess.CalledProcessError):
         return None
-
-
-@cache
-def code() -> dict[str, str | None]:
-    """The code of this process: hashed once, since edits made later do not run.
-
-    In a build it is the hash of what the chapter imports, which the build puts into `INTERTWINE_CODE`.
-    """
-    return {"library_sha256": os.environ.get("INTERTWINE_CODE") or library_digest(), "commit": _commit()}

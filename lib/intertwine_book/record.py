@@ -284,11 +284,7 @@ def _here() -> dict[str, str]:
     threads = torch.get_num_threads()
     cpu = f"{threads} CPU thread{'s' * (threads > 1)}"
     machine = torch.cuda.get_device_name() if torch.cuda.is_available() else cpu
-    return {
-        "day": time.strftime("%Y-%m-%d"),
-        "commit": (origin.code()["commit"] or "")[:7],
-        "machine": machine,
-    }
+    return {"day": time.strftime("%Y-%m-%d"), "commit": (origin.commit() or "")[:7], "machine": machine}
 
 
 def on_record(record: str, name: str) -> pd.DataFrame:

@@ -16,7 +16,6 @@ from typing import Any
 
 from intertwine import files
 from intertwine_book.build import execute, freshness, writing
-from intertwine_book.build.failure import SHORT
 from intertwine_book.build.layout import Book, BookError
 
 _progress: Any = None  # in a process of the pool: its channel for progress
@@ -94,7 +93,7 @@ def run(
                     report(chapter, future.result(), 1, 1)
                 except Exception as error:  # a BookError, or the end of the process
                     known = isinstance(error, BookError)
-                    why = str(error) if known else f"its process ended: {error}\n    {SHORT}"
+                    why = str(error) if known else f"its process ended: {error}\n    {execute.SHORT}"
                     failures.append(f"{chapter} failed: {why}")
                     report(chapter, "failed: " + why.partition("\n")[0], 1, 1)
     except BaseException:  # Ctrl-C, SIGTERM: every file is written whole, so the processes may simply go
@@ -162,10 +161,8 @@ def bring_up_to_date(task: Task, report: Callable[[int, int], None] = lambda cel
         if not task.stale:
             return "fresh"
         report(0, 1)
-        tables = book.tables(profile) / chapter
-        begin(tables, task)
         output, failed = book.executed(profile, chapter), book.failed(profile, chapter)
+        begin(output.with_suffix(""), task)
         record = {"stamp": task.stamp, "profile": profile}
-        places = {"tables": tables, "failed": failed}
-        execute.execute(book, chapter, task.settings, output, **places, record=record, report=report)
+        execute.execute(book, chapter, task.settings, output, failed=failed, record=record, report=report)
     return "done"

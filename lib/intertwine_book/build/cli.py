@@ -144,7 +144,6 @@ def run(
             name,
             settings,
             output,
-            tables=tables,
             failed=output.with_stem(output.stem + ".failed"),
             record=record,
             report=lambda cell, of: report(name, f"cell {cell} of {of}", cell, of),

@@ -13,17 +13,19 @@ from typing import Any
 
 import jupytext
 import nbformat
+from nbclient.exceptions import DeadKernelError
 from papermill.engines import NBClientEngine, papermill_engines
+from papermill.exceptions import PapermillExecutionError
 from papermill.execute import execute_notebook
 from traitlets.config import Config
 
 from intertwine import files
 from intertwine_book import origin
 from intertwine_book.build import captions, parameters
-from intertwine_book.build.failure import failure
 from intertwine_book.build.layout import Book, BookError
 
 PATIENCE = 600  # seconds that a kernel on a busy machine may take to begin, or to hand over a cell's output
+SHORT = "Where memory is short, the system ends a process: build with --jobs 1, or choose smaller parameters."
 THIS_RUN = "{{ this_run }}"  # replaced in a chapter's first box by device and duration
 _PROBE = "from intertwine_book.origin import environment; environment(globals().get('device', 'cpu'))"
 
@@ -83,8 +85,8 @@ def check_world(chosen: Mapping[str, Any]) -> None:
         if "dataset" in chosen:
             from intertwine_book import data
 
-            data.check(chosen["dataset"])
-            data.load(chosen["dataset"], "test")  # a download shows its progress here, not inside a notebook
+            for split in ("train", "test"):  # a download shows its progress here, not inside a notebook
+                data.load(chosen["dataset"], split, device="cpu")
     except (OSError, ValueError, ImportError) as error:
         raise BookError(str(error)) from error
     if str(chosen.get("device", "cpu")) not in ("cpu", "auto"):
@@ -102,22 +104,21 @@ def execute(
     values: Mapping[str, Any],
     output: Path,
     *,
-    tables: Path,
     failed: Path,
     record: Mapping[str, Any] | None = None,
     report: Callable[[int, int], None] = lambda cell, of: None,
 ) -> dict[str, Any]:
     """Execute a chapter and write the notebook that its page is made of, whole or not at all.
 
-    The values are parameters that differ from the chapter's own; `tables` is the folder for the tables that
-    it writes. When a cell raises an error, or the kernel dies or falls silent, the unfinished notebook is at
-    `failed`, and there is a ChapterFailed. The record goes into the notebook's metadata under `intertwine`,
-    and is returned with parameters, wall time in seconds, peak memory in bytes and environment. `report` is
-    called with (cell, number of cells) before each cell.
+    The values are parameters that differ from the chapter's own. Tables that it writes lie in a folder of the
+    notebook's name. When a cell raises an error, or the kernel dies or falls silent, the unfinished notebook
+    is at `failed`, and there is a ChapterFailed. The record goes into the notebook's metadata under
+    `intertwine`, and is returned with parameters, wall time in seconds, peak memory in bytes and environment.
+    `report` is called with (cell, number of cells) before each cell.
     """
     node, settings = prepare(book.notebooks[chapter], values)
     node.cells.append(nbformat.v4.new_code_cell(_PROBE))
-    os.environ["INTERTWINE_RESULTS"] = str(tables)
+    os.environ["INTERTWINE_RESULTS"] = str(output.with_suffix(""))
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"  # the kernel of this environment, not one of the user's
     started = time.perf_counter()
     at, reached = 0, node
@@ -143,14 +144,14 @@ def execute(
                 config=sockets(folder),
             )
         except Exception as error:
-            raise failure(error, node, reached, at, failed) from error
+            raise _failure(error, node, reached, at, failed) from error
     measured = {
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "wall_s": round(time.perf_counter() - started, 2),
         # the probe cell's output is the repr of a dictionary
         "environment": ast.literal_eval(node.cells.pop().outputs[0]["data"]["text/plain"]),
     }
-    done = dict(record or {}) | {"parameters": settings, "commit": origin.code()["commit"]} | measured
+    done = dict(record or {}) | {"parameters": settings, "commit": origin.commit()} | measured
     tidy(node, done)
     output.parent.mkdir(parents=True, exist_ok=True)
     with files.write_whole(output) as path:
@@ -186,3 +187,37 @@ def this_run(record: Mapping[str, Any] | None) -> str:
         f"{environment['device']}, torch {environment['torch']}, "
         f"profile *{record.get('profile', 'own parameters')}*, {record['finished'][:10]}"
     )
+
+
+class ChapterFailed(BookError):
+    """A run did not reach its end; the first line is the reason, the last one where its notebook is kept."""
+
+
+def _failure(
+    error: Exception, source: nbformat.NotebookNode, reached: nbformat.NotebookNode, at: int, keep: Path
+) -> ChapterFailed:
+    """Keep the notebook that a run reached, and say why it ended there: a cell's error, or the kernel's.
+
+    `source` is the notebook before the run, and `at` the number of its last cell, from 1; 0 before the first.
+    """
+    if isinstance(error, PapermillExecutionError):
+        name, said, at = error.ename, error.evalue, error.cell_index + 1
+    else:  # nbclient's words have several lines, and then the cell
+        name, said = type(error).__name__, " ".join(str(error).partition("Here is a preview")[0].split())
+    lines = [f"{name}: {said}", "before its first cell"]
+    if at:
+        prompt = sum(cell.cell_type == "code" for cell in source.cells[:at])
+        begins = source.cells[at - 1].source.strip().partition("\n")[0]
+        lines[1] = f"in cell In [{prompt}], which begins `{begins}`"
+    below = [cell.source for cell in source.cells[at:] if cell.cell_type == "markdown"]
+    if name == "AssertionError" and below:
+        lines.append("The text that it guards begins: " + below[0].partition("\n")[0])
+    if isinstance(error, DeadKernelError) or name in ("MemoryError", "OutOfMemoryError"):
+        lines.append(SHORT)
+    try:
+        with files.write_whole(keep) as path:
+            nbformat.write(reached, path)
+        lines.append(f"The notebook as far as it came: {keep}")
+    except OSError as lost:  # on a full disk, say, which may be why the cell failed
+        lines.append(f"The notebook as far as it came could not be kept: {lost.strerror}")
+    return ChapterFailed("\n    ".join(lines))

@@ -1,7 +1,8 @@
 """Fresh and stale notebooks, decided by their code and never by words or dates."""
 
+import ast
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,6 @@ import nbformat
 
 from intertwine import files
 from intertwine_book import origin
-from intertwine_book.build.imports import imported
 from intertwine_book.build.layout import RECORDED, Book
 from intertwine_book.code_hash import syntax
 
@@ -97,3 +97,45 @@ def pages_stamp(book: Book, notebooks: Mapping[str, Path]) -> list[str]:
     texts = [path for path in texts if path.parent != drawn or path.suffix == ".md"]
     named = [part for path in texts for part in (path.name, path)]
     return [frame, files.digest(frame, *named, *notebooks.values(), origin.library_digest())]
+
+
+def imported(source: Path, library: Path = origin.LIBRARY) -> dict[str, Path]:
+    """Every module of the library that a source imports, directly or by way of others.
+
+    Statements inside functions count, and so do the `__init__` files on the way to a module.
+
+    Example:
+        >>> sorted(imported(origin.LIBRARY / "intertwine/devices.py"))
+        []
+        >>> "intertwine.files" in imported(origin.LIBRARY / "intertwine_book/record.py")
+        True
+
+    The library is the folder that holds both packages; modules are name → file, by name.
+    """
+    found: dict[str, Path | None] = {}  # None: a member of a module
+    waiting = [source]
+    while waiting:
+        for parts in (name.split(".") for name in names(waiting.pop().read_text())):
+            for module in (".".join(parts[:length]) for length in range(1, len(parts) + 1)):
+                if module not in found and parts[0] in origin.PACKAGES:
+                    found[module] = path = _file(library, module)
+                    waiting += [path] if path else []
+    return {module: path for module, path in sorted(found.items()) if path}
+
+
+def _file(library: Path, name: str) -> Path | None:
+    place = library.joinpath(*name.split("."))
+    return next((path for path in (place / "__init__.py", place.with_suffix(".py")) if path.is_file()), None)
+
+
+@cache
+def names(text: str) -> frozenset[str]:
+    """The dotted names that a source imports, of modules or of their members."""
+    return frozenset(name for node in ast.walk(ast.parse(text)) for name in _dotted(node))
+
+
+def _dotted(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)

@@ -1,11 +1,12 @@
 """Paths in a checkout of the book, and the names of its chapters and profiles."""
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 
 import yaml
+
+from intertwine_book.wording import unknown
 
 PROFILES = ("smoke", "quick", "desk", "paper")  # by nearness to the papers
 RECORDED = ("desk", "paper")  # records compute at these into `data/results`, which is committed
@@ -76,10 +77,6 @@ class Book:
                 "name with --profile the one that you built."
             )
 
-    def tables(self, profile: str) -> Path:
-        """The folder in which each run has a folder for its tables, beside the executed notebooks."""
-        return self.build / "executed" / profile
-
     def recorded(self, chapter: str) -> Path:
         """The folder of what a record keeps: its tables, and what it tells other pages."""
         return self.root / "data/results" / chapter.rpartition("/")[2]
@@ -117,15 +114,3 @@ def find_book() -> Book:
         f"Expected to be inside a checkout of the book (a folder with _config.yml and chapters/), but "
         f"neither {start} nor a folder above it is one: change into the checkout first."
     )
-
-
-def unknown(kind: str, given: str, known) -> str:
-    """The sentence for a name that does not exist, with the nearest one that does.
-
-    Example:
-        >>> unknown("profile", "quik", ["smoke", "quick"])
-        "Unknown profile 'quik': did you mean 'quick'? Known: smoke, quick."
-    """
-    near = get_close_matches(given, known, n=1, cutoff=0.5)
-    hint = f": did you mean '{near[0]}'?" if near else "."
-    return f"Unknown {kind} '{given}'{hint} Known: {', '.join(known) or 'none'}."

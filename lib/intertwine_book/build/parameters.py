@@ -10,7 +10,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from intertwine_book.build.layout import BookError, unknown
+from intertwine_book.build.layout import BookError
+from intertwine_book.wording import unknown
 
 
 @dataclass(frozen=True)

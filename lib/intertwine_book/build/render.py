@@ -13,7 +13,7 @@ import nbformat
 import pandas as pd
 
 from intertwine import files
-from intertwine_book.build import beside, execute, facts, freshness, made, status
+from intertwine_book.build import execute, facts, freshness, status
 from intertwine_book.build.layout import PROFILES, Book, BookError
 from intertwine_book.claims import corrected, scoreboard, summary
 from intertwine_book.told import read_all
@@ -142,10 +142,10 @@ def _write(path: Path, content: str) -> None:
 def _generated(book: Book, profile: str) -> pd.DataFrame | None:
     """Write what is computed: runs of the chapters, verdicts, errata; return the verdicts."""
     folder = book.root / "book/generated"
-    _write(folder / "status.md", made.page(book, profile))
+    _write(folder / "status.md", status.page(book, profile))
     _write(folder / "networks.md", status.networks())
     _write(folder / "measures.md", status.measures())
-    for name, part in beside.parts(book.root / "benchmarks").items():
+    for name, part in status.parts(book.root / "benchmarks").items():
         _write(folder / f"{name}.md", part)
     _write(folder / "notebooks.md", _notebooks(book))
     judged = corrected(read_all(book.root / "data/results"))

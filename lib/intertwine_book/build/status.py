@@ -1,13 +1,15 @@
-"""What is there: runs of the notebooks with date, duration and device, kept networks, and measures."""
+"""Parts of pages that are computed: runs of the notebooks, rows on record, kept networks, measures, speed."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
+from pathlib import Path
+from string import Template
 from typing import NamedTuple
 
 import pandas as pd
 
 from intertwine_book.build import execute, freshness
 from intertwine_book.build.layout import Book
-from intertwine_book.markdown_table import markdown_table
+from intertwine_book.wording import markdown_table
 
 
 class ChapterState(NamedTuple):
@@ -46,15 +48,58 @@ def _state(book: Book, profile: str, chapter: str, overrides: dict) -> ChapterSt
     )
 
 
-def times(book: Book, names: Iterable[str]) -> list[str]:
+def page(book: Book, profile: str) -> str:
+    """The page *How this book was made*: the text of `book/made.md`, with numbers of the rows on record."""
+    known = {each.versions for each in states(book, profile) if each.finished}
+    numbers = {"profile": profile, "versions": " or ".join(sorted(known)) or "nothing yet"}
+    text = book.root / "book/made.md"
+    return Template(text.read_text() if text.is_file() else "$table\n").substitute(numbers | told(rows(book)))
+
+
+def rows(book: Book) -> pd.DataFrame:
+    """Every row on record: its record and table, and when, where and for how many seconds it was computed."""
+    columns = ["day", "machine", "seconds"]
+    parts = [
+        pd.read_csv(path, usecols=columns).assign(record=record, table=path.stem)
+        for record in book.records
+        for path in sorted(book.recorded(record).glob("[!.]*.csv"))
+    ]
+    return pd.concat(parts) if parts else pd.DataFrame(columns=["record", "table", *columns])
+
+
+def told(found: pd.DataFrame) -> dict[str, str]:
+    """How much is on record, how long it took, when and on what, in words, and a table by record.
+
+    Example:
+        >>> at = {"record": "records/03_stitching", "machine": "1 CPU thread", "day": "2026-11-21"}
+        >>> one = told(pd.DataFrame([{**at, "table": "lines", "seconds": 5400.0}]))
+        >>> one["hours"], one["machines"]
+        ('1.5', '1 CPU thread')
+    """
+    body = []
+    for record, of in found.groupby("record", sort=False):
+        place, names = f"../tables/{record}", of["table"].unique()
+        links = [f'<a href="{place}/{name}.csv">{name.replace("_", " ")}</a>' for name in names]
+        hours = f"{of['seconds'].sum() / 3600:.1f}"
+        body.append([f"{{doc}}`../chapters/{record}`", f"{len(of):,}", hours, ", ".join(links)])
+    return {
+        "tables": str(found.groupby(["record", "table"]).ngroups),
+        "rows": f"{len(found):,}",
+        "hours": f"{found['seconds'].sum() / 3600:.1f}",
+        "machines": " or ".join(sorted(found["machine"].dropna().unique())),
+        "first": str(found["day"].min()),
+        "last": str(found["day"].max()),
+        "table": markdown_table([["record", "rows", "hours", "tables"], *body]),
+    }
+
+
+def times(book: Book, names: Collection[str]) -> list[str]:
     """How long the recorded rows of each of these records took, a line for each."""
-    found = []
-    for name in names:
-        paths = sorted(book.recorded(name).glob("[!.]*.csv")) if name in book.records else []
-        if paths:
-            seconds = pd.concat([pd.read_csv(path, usecols=["seconds"])["seconds"] for path in paths])
-            found.append(f"{name}: {seconds.sum() / 60:.0f} min for {len(seconds)} rows, of all scales")
-    return found
+    return [
+        f"{record}: {of['seconds'].sum() / 60:.0f} min for {len(of)} rows, of all scales"
+        for record, of in rows(book).groupby("record", sort=False)
+        if record in names
+    ]
 
 
 def networks() -> str:
@@ -75,3 +120,33 @@ def measures() -> str:
 
 def _markdown(table: pd.DataFrame) -> str:
     return markdown_table([[*map(str, table.columns)], *table.astype(str).values.tolist()])
+
+
+def parts(folder: Path) -> dict[str, str]:
+    """The table of the page *Beside other libraries*, by its name, from what `make bench` wrote."""
+    peers = folder / "peers.csv"
+    return {"peers": methods(pd.read_csv(peers, dtype={"Size": str}))} if peers.is_file() else {}
+
+
+def methods(peers: pd.DataFrame) -> str:
+    """One row a method: how many times faster than its peer ours is, from the worst case to the best.
+
+    Example:
+        >>> times = {"Ours, ms": [1.0, 20.0], "Peer, ms": [0.5, 50.0], "Peer ÷ ours": [0.5, 2.5]}
+        >>> sizes = {"Method": "lasso", "Peer": "scikit-learn", "Size": ["200 × 16", "2000 × 64"]}
+        >>> table = pd.DataFrame({**times, **sizes, "Precision": "float64"})
+        >>> print(methods(table).splitlines()[-1])
+        | lasso | scikit-learn | 0.5 to 2.5 | 2000 × 64, float64: 20 against 50 ms |
+    """
+    rows = []
+    for (method, peer), cases in peers.groupby(["Method", "Peer"], sort=False):
+        ratios, largest = cases["Peer ÷ ours"], cases.loc[cases["Ours, ms"].idxmax()]
+        ours, theirs = (_short(float(largest[f"{whose}, ms"])) for whose in ("Ours", "Peer"))
+        times = f"{largest['Size']}, {largest['Precision']}: {ours} against {theirs} ms"
+        rows.append([method, peer, f"{ratios.min():.2g} to {ratios.max():.2g}", times])
+    head = ["method", "peer", "ours is faster by a factor of", "largest size: ours against peer"]
+    return markdown_table([head, *rows])
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"

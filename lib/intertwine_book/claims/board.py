@@ -12,7 +12,7 @@ from intertwine_book.claims.claim import ERRATA, READING, Claim
 from intertwine_book.claims.errata import errata, label
 from intertwine_book.claims.links import csv_link, escaped, paper_name, record_link
 from intertwine_book.claims.rules import Verdict
-from intertwine_book.markdown_table import markdown_table
+from intertwine_book.wording import markdown_table
 
 OUTCOMES = {  # a difference that is too small to matter is none, so a statement that claims one fails
     "agree": ("reproduced", "no counterexample", "consistent"),

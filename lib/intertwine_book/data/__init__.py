@@ -1,7 +1,6 @@
 """Data sets as tensors: verified, normalised, in a fixed order."""
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 
@@ -13,8 +12,9 @@ from intertwine_book.data import concepts, digits, published
 from intertwine_book.data.concepts import scenes
 from intertwine_book.data.pixels import Pixels, normalised
 from intertwine_book.data.segmented import Segmented, SegmentedFolder, camvid, patches
+from intertwine_book.wording import unknown
 
-__all__ = ["Segmented", "SegmentedFolder", "available", "camvid", "check", "load", "patches", "scenes"]
+__all__ = ["Segmented", "SegmentedFolder", "available", "camvid", "load", "patches", "scenes"]
 
 _READERS: dict[str, Callable[[str, str | Path | None], Pixels]] = {
     "digits": digits.read,
@@ -66,28 +66,10 @@ def load(
         OSError: the root does not exist, a file is missing or damaged, or the download failed.
         ModuleNotFoundError: torchvision is not installed.
     """
-    _expect_one_of(available(), name, "data set")
-    _expect_one_of(("train", "test"), split, "split")
+    if name not in _READERS:
+        sentence = unknown("data set", name, available())
+        raise ValueError(f"{sentence} Make one of your own tensors with Dataset.of.")
+    if split not in ("train", "test"):
+        raise ValueError(unknown("split", split, ("train", "test")))
     chosen = devices.pick(device)  # before any work
     return normalised(name, split, _READERS[name](split, root), chosen)
-
-
-def check(name: str, *, root: str | Path | None = None) -> None:
-    """Raise the errors that `load` would raise, for either split: hash the files, download nothing.
-
-    Example:
-        >>> check("digits")
-
-    The name and the root are as in `load`.
-    """
-    _expect_one_of(available(), name, "data set")
-    if name in published.SOURCES:
-        published.check(name, root)
-
-
-def _expect_one_of(allowed: tuple[str, ...], given: str, what: str) -> None:
-    if given not in allowed:
-        near = get_close_matches(given, allowed, n=1, cutoff=0.5)
-        hint = f" did you mean '{near[0]}'?" if near else ""
-        own = " Make one of your own tensors with Dataset.of." if what == "data set" else ""
-        raise ValueError(f"Unknown {what} '{given}':{hint} Known: {', '.join(allowed)}.{own}")

@@ -1,6 +1,5 @@
 """CIFAR-10 and Fashion-MNIST: downloaded and read by torchvision, known by a checksum of their content."""
 
-import importlib.util
 import os
 import shutil
 from pathlib import Path
@@ -74,15 +73,6 @@ def read(name: str, split: str, root: str | Path | None = None) -> Pixels:
     if files.digest(images.numpy(), labels.numpy()) != source.checksums[split]:
         raise _damaged(source, folder)
     return Pixels(images, labels, tuple(found.classes), white=255, mean=source.mean, std=source.std)
-
-
-def check(name: str, root: str | Path | None = None) -> None:
-    """Raise unless the data set is present and intact, or else torchvision is there to download it."""
-    if _is_present(data_root(root) / SOURCES[name].folder):
-        for split in SOURCES[name].checksums:
-            read(name, split, root)
-    elif importlib.util.find_spec("torchvision") is None:
-        raise _no_torchvision(SOURCES[name])
 
 
 def _is_present(folder: Path) -> bool:

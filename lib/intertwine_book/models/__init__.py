@@ -31,7 +31,7 @@ from intertwine_book.models.published import (
     published_pairs,
 )
 from intertwine_book.models.residual import residual
-from intertwine_book.models.resnet import resnet18, resnet20
+from intertwine_book.models.resnet import resnet20
 
 __all__ = [
     "ACTIVATIONS",
@@ -52,7 +52,6 @@ __all__ = [
     "published_files",
     "published_pairs",
     "residual",
-    "resnet18",
     "resnet20",
     "tiny10",
 ]

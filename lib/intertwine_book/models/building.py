@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from difflib import get_close_matches
 from functools import partial
 
 import torch
@@ -10,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn.utils import skip_init
 
 from intertwine_book.models.network import Network
+from intertwine_book.wording import unknown
 
 ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "relu": nn.ReLU,
@@ -35,10 +35,8 @@ def activation_factory(activation: str | Callable[[], nn.Module]) -> tuple[str, 
     if not isinstance(activation, str):
         return "activation", activation
     if activation not in ACTIVATIONS:
-        near = get_close_matches(activation, ACTIVATIONS, n=1, cutoff=0.4)
         raise ValueError(
-            f"Expected an activation out of {', '.join(map(repr, ACTIVATIONS))}, or a function that builds "
-            f"one, was given {activation!r}{f'; did you mean {near[0]!r}?' if near else '.'}"
+            f"{unknown('activation', activation, ACTIVATIONS)} Or give a function that builds one."
         )
     return activation, ACTIVATIONS[activation]
 

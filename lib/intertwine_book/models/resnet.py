@@ -1,4 +1,4 @@
-"""Residual networks for small images: ResNet20 and ResNet18 of godfrey2022, ResNet-20 of csiszarik2021."""
+"""Residual networks for small images: the ResNet-20 of godfrey2022 and that of csiszarik2021."""
 
 from collections import OrderedDict
 from itertools import pairwise
@@ -66,56 +66,23 @@ def resnet20(
         numbers = ["3", *(number for k in range(1, 10) for number in (f"{8 * k}*", f"{8 * k + 3}"))]
     else:
         numbers = ["conv1", *(f"{s}.{k}{star}" for s in (1, 2, 3) for k in (0, 1, 2) for star in ("*", ""))]
-    network = _resnet([1, 1, 1, 2, 2, 2, 4, 4, 4], numbers, width, option, slope, in_channels, classes)
-    if option == "A":
-        return initialise(network, seed, convolutions=HE_FAN_IN, linears=HE_FAN_IN)
-    return initialise(network, seed, convolutions=HE_FAN_OUT)
-
-
-def resnet18(
-    width: int = 64,
-    *,
-    slope: float = 0.0,
-    in_channels: int = 3,
-    classes: int = 10,
-    seed: int | torch.Generator = 0,
-) -> Network:
-    """Eight residual blocks of `width` · 1, 1, 2, 2, 4, 4, 8, 8 channels, as in godfrey2022.
-
-    Example:
-        >>> [layer.number for layer in resnet18(4).hidden_layers()][:4]
-        ['3', '8*', '11', '16*']
-
-    The modules are named as in `resnet20`, with shortcuts of option B; the stem is a 3×3 convolution without
-    pooling, and the initialisation that of He et al. (2015) by fan-in.
-
-    Args:
-        width: channels of the first two blocks; 64 in the paper.
-        slope: of the ReLUs for negative inputs.
-    """
-    numbers = ["3", "8*", "11", "16*", "19", "24*", "27", "34*", "37"]
-    numbers += ["42*", "45", "52*", "55", "60*", "63", "70*", "73"]
-    network = _resnet([1, 1, 2, 2, 4, 4, 8, 8], numbers, width, "B", slope, in_channels, classes)
-    return initialise(network, seed, convolutions=HE_FAN_IN, linears=HE_FAN_IN)
-
-
-def _resnet(
-    multiples: list[int], numbers: list[str], width: int, option: str, slope: float, inputs: int, classes: int
-) -> Network:
-    check_sizes(width=width, in_channels=inputs, classes=classes)
+    check_sizes(width=width, in_channels=in_channels, classes=classes)
     layers: dict[str, nn.Module] = {
-        "conv1": conv(inputs, width, 3, padding=1),
+        "conv1": conv(in_channels, width, 3, padding=1),
         "bn1": nn.BatchNorm2d(width),
         "relu1": _relu(slope),
     }
     hidden = [HiddenLayer("relu1", numbers[0], width)]
-    for k, (before, now) in enumerate(pairwise([1, *multiples]), 1):
+    for k, (before, now) in enumerate(pairwise([1, 1, 1, 1, 2, 2, 2, 4, 4, 4]), 1):
         channels = now * width
         layers[f"block{k}"] = BasicBlock(before * width, channels, now // before, option, slope)
         hidden.append(HiddenLayer(f"block{k}.relu1", numbers[2 * k - 1], channels, in_block=True))
         hidden.append(HiddenLayer(f"block{k}.relu2", numbers[2 * k], channels))
-    layers |= classifier(multiples[-1] * width, classes)
-    return Network(layers, hidden, (inputs, 1, 1), resizable=True)
+    layers |= classifier(4 * width, classes)
+    network = Network(layers, hidden, (in_channels, 1, 1), resizable=True)
+    if option == "A":
+        return initialise(network, seed, convolutions=HE_FAN_IN, linears=HE_FAN_IN)
+    return initialise(network, seed, convolutions=HE_FAN_OUT)
 
 
 def _shortcut(inputs: int, channels: int, stride: int, option: str) -> nn.Module:

@@ -3,7 +3,6 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any
 
 import torch
@@ -13,8 +12,9 @@ from intertwine.data import Dataset
 from intertwine.data.dataset import check_dataset
 from intertwine.training.recipes import Recipe
 from intertwine_book import models
+from intertwine_book.wording import unknown
 
-ARCHITECTURES = ("convnext", "fcn", "lenet", "myrtle", "residual", "resnet18", "resnet20", "tiny10")
+ARCHITECTURES = ("convnext", "fcn", "lenet", "myrtle", "residual", "resnet20", "tiny10")
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +45,8 @@ class Spec:
                 f"that is built already: write a function that returns a new one, whose weights torch draws."
             )
         if isinstance(self.architecture, str) and self.architecture not in ARCHITECTURES:
-            near = get_close_matches(self.architecture, ARCHITECTURES, n=1)
-            hint = f" did you mean {near[0]!r}?" if near else ""
-            raise ValueError(
-                f"Expected an architecture out of {', '.join(ARCHITECTURES)}, or a function, was given "
-                f"{self.architecture!r}{';' if hint else '.'}{hint}"
-            )
+            known = unknown("architecture", self.architecture, ARCHITECTURES)
+            raise ValueError(f"{known} Or give a function that builds a network.")
 
     @property
     def name(self) -> str:
