@@ -1,7 +1,7 @@
 // The instrument of angle.py. A matrix leaves the identity, in two neurons and in the channels of a trained
 // network; least squares repairs what it can after the ReLU.
 function angle(root, { network, digits, fit, before, planes, look, start }) {
-  const { element, number } = Controls, { matrix, times, turned, each, diagonal, leastSquares } = Algebra;
+  const { element, number, circle, text } = Controls, { matrix, times, turned, each, diagonal, leastSquares } = Algebra;
   const layers = Engine.network(network), z = Engine.run(layers, Engine.images(digits), { to: before });
   const labels = digits.labels.slice(fit);
   const percent = (share, digits) => Controls.percent(share, digits).replace(" ", "\u00a0");
@@ -30,20 +30,18 @@ function angle(root, { network, digits, fit, before, planes, look, start }) {
     return { ...made, head, marks: made.svg.lastChild };
   };
   const cross = '<path d="M-54 0H54M0 -54V54" stroke="currentColor" opacity="0.4"/>';
-  const text = (x, y, anchor, said) => `<text x="${x}" y="${y}" text-anchor="${anchor}" fill="currentColor" `
-    + `font-size="7.5">${said}</text>`;
   const hidden = panel("after ReLU", "Four inputs, turned, and where ReLU takes them",
     "-55 -55 110 110", cross);
   const mended = panel("after the best linear repair (rings: where they should be)",
     "The four activations after the repair, and where they belong", "-55 -55 110 110", cross);
   const graph = panel("", "Accuracy of the trained network, by angle or factor", "-26 -6 134 120",
     '<path d="M0 0V90H100" fill="none" stroke="currentColor" opacity="0.6"/>'
-    + [100, 50, 0].map((share) => text(-2, 92.5 - 0.9 * share, "end", `${share} %`)).join(""));
+    + [100, 50, 0].map((share) => text(-2, 92.5 - 0.9 * share, `${share} %`, "end")).join(""));
+  Controls.set(graph.svg, { "font-size": 7.5 });
   const say = Controls.announcer(root), controls = element(root, "div");
   const state = { kind: "turn", at: start, trail: new Map() };  // the trail: what was seen at each place
 
   const { colours, repaired, bare } = look;
-  const dot = (x, y, r, paint) => `<circle cx="${x}" cy="${y}" r="${r}" ${paint}/>`;
   const line = ([x, y], [u, v], paint) => `<path d="M${x} ${y}L${u} ${v}" ${paint}/>`;
   const column = (M, k) => [24 * M.d[k], -24 * M.d[M.c + k]];
   const planesDrawn = () => {
@@ -54,8 +52,8 @@ function angle(root, { network, digits, fit, before, planes, look, start }) {
       const stroke = `stroke="${colour}"`, ring = `fill="none" stroke-width="1.5" ${stroke}`;
       const way = line(at, to, `stroke-dasharray="2 2" ${stroke}`), full = `fill="${colour}"`;
       const gap = line(wanted, put, `stroke-width="2" ${stroke}`);
-      return [way + dot(...at, 3, ring) + dot(...to, r, full),
-        gap + dot(...wanted, r + 2, ring) + dot(...put, r - 1, full)];
+      return [way + circle(...at, 3, ring) + circle(...to, r, full),
+        gap + circle(...wanted, r + 2, ring) + circle(...put, r - 1, full)];
     });
     [hidden, mended].forEach(({ marks }, m) => { marks.innerHTML = drawn.map((both) => both[m]).join(""); });
     const rounded = colours.map((_, k) => column(bent, k).map((v) => Math.round(1e6 * v) + 0).join());
@@ -67,11 +65,11 @@ function angle(root, { network, digits, fit, before, planes, look, start }) {
     const A = made(Algebra.transposed(planes)), after = relu(Engine.mix(A, judged));
     const { B: R, left } = leastSquares(relu(times(A, seen)), wanted);
     const both = [accuracy(after), accuracy(Engine.mix(R, after))], x = state.at / 1.8;
-    const marks = (r) => both.map((share, k) => dot(x, 90 - 90 * share, r,
+    const marks = (r) => both.map((share, k) => circle(x, 90 - 90 * share, r,
       k ? `fill="${repaired}"` : `fill="none" stroke="${bare}" stroke-width="1.2"`)).join("");
     state.trail.set(x, marks(1.6));
-    graph.marks.innerHTML = [0, 90, 180].map((at) => text(at / 1.8, 99, "middle", words(at))).join("")
-      + text(50, 109, "middle", name()) + [...state.trail.values()].join("") + marks(4);
+    graph.marks.innerHTML = [0, 90, 180].map((at) => text(at / 1.8, 99, words(at))).join("")
+      + text(50, 109, name()) + [...state.trail.values()].join("") + marks(4);
     graph.caption.textContent = `The same ${state.kind} in a trained network: the best repair leaves `
       + `${percent(left, 1)} unexplained. Of the digits ${percent(both[1], 1)} are right with the repair `
       + `(filled), ${percent(both[0], 1)} without (open); ${percent(alone, 1)} before the ${state.kind}.`;

@@ -46,9 +46,13 @@ const Controls = (() => {
 
   function panel(parent, alt, viewBox, said = "") {  // a drawing, and words below it
     const figure = element(parent, "figure");
-    const svg = element(figure, "svg", { viewBox, role: "img", "aria-label": alt });
+    const svg = element(figure, "svg", { viewBox, role: "img", "aria-label": alt, fill: "currentColor" });
     return { svg, caption: element(figure, "figcaption", {}, said) };
   }
+
+  const circle = (x, y, r, look) => `<circle cx="${x}" cy="${y}" r="${r}" ${look}/>`;
+  const text = (x, y, said, anchor = "middle", look = "") =>
+    `<text x="${x}" y="${y}" text-anchor="${anchor}" ${look}>${said}</text>`;
 
   // 8 × 8 squares, as strong as the shares say, to a sixteenth: a path for each strength, since a square for
   // each pixel takes browsers long.
@@ -58,8 +62,8 @@ const Controls = (() => {
       const strength = Math.round(16 * Math.max(0, Math.min(1, share)));
       paths[strength] += `M${x + size * (k % 8)} ${y + size * (k >> 3)}h${side}v${side}h-${side}z`;
     });
-    return paths.map((d, k) => k > 0 && d && `<path fill="${fill}" fill-opacity="${k / 16}" d="${d}"/>`)
-      .filter(Boolean).join("");
+    return paths.map((d, k) => (k && d ? `<path fill="${fill}" fill-opacity="${k / 16}" d="${d}"/>` : ""))
+      .join("");
   }
 
   // `text` says the value in words, with its unit: beside the slider and to a screen reader.
@@ -93,7 +97,7 @@ const Controls = (() => {
     });
     box.prepend(element(null, "legend", {}, label));
     const show = (to) => options.forEach(([each], k) => { inputs[k].checked = each === to; });
-    return { box, inputs, show };
+    return { show };
   }
 
   function button(parent, text, pressed) {
@@ -161,6 +165,6 @@ const Controls = (() => {
   };
   const percent = (share, digits = 0) => `${number(100 * share, digits)} %`;
 
-  return { element, set, markup, fill, start, columns, panel, image, slider, choice, button, buttons, drag,
-    inside, fold, announcer, drawing, still, number, percent };
+  return { element, set, markup, fill, start, columns, panel, circle, text, image, slider, choice, button,
+    buttons, drag, inside, fold, announcer, drawing, still, number, percent };
 })();

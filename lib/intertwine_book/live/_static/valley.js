@@ -34,7 +34,7 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours, p
       const d = points.map(([a, b]) => `${X(a).toFixed(1)} ${Y(b).toFixed(1)}`).join("L") || "0 0";
       return `<path d="M${d}" fill="none" stroke="${stroke}" stroke-width="${width}" ${more}/>`;
     };
-    const ball = (a, b, r) => `<circle cx="${X(a)}" cy="${Y(b)}" r="${r}" fill="${colours.blue}"/>`;
+    const ball = (a, b, r) => Controls.circle(X(a), Y(b), r, `fill="${colours.blue}"`);
     svg.innerHTML = `${drawn}<g></g>`;
     return { svg, line, ball, moving: svg.lastChild };
   };
