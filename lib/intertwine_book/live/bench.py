@@ -35,7 +35,15 @@ _CHOICES: dict[str, tuple[str, dict[Any, str]]] = {  # of each control: what it 
     "before": ("Cut", {True: "before the ReLU", False: "after it"}),
     "norm": ("Batch norm of the back", {"frozen": "frozen", "re-estimated": "re-estimated"}),
 }
-_SLIDERS = ("turn", "stretch", "rank")
+_SLIDERS = {
+    "turn": {"label": "turn the front by a random rotation", "min": 0, "max": 1, "step": 0.01},
+    "stretch": {"label": "restore lost variance", "min": 0, "max": 1, "step": 0.05},
+    "rank": {"label": "rank of the map", "min": 1, "max": 64, "step": 1},
+}
+_BY_HAND = {
+    "row": {"label": "channel of the back", "min": 1, "max": 64, "step": 1},
+    "from": {"label": "takes channel … of the front", "min": 1, "max": 64, "step": 1},
+}
 _MEASURES = {
     "accuracy": "accuracy",
     "cka": "CKA",
@@ -96,5 +104,5 @@ def bench(
         )
     data = {"data": two.exported(), "opens": dict(opens), "shows": list(shows), "bars": list(bars)}
     choices = {key: (label, list(values.items())) for key, (label, values) in _CHOICES.items()}
-    data |= {"choices": choices, "measures": _MEASURES}
+    data |= {"choices": choices, "sliders": _SLIDERS | _BY_HAND, "measures": _MEASURES}
     return instrument(name, _PARTS, data, still_bars(still, digits=1), sentence)

@@ -1,7 +1,8 @@
 // The instrument of angle.py. A matrix leaves the identity, in two neurons and in the channels of a trained
 // network; least squares repairs what it can after the ReLU.
 function angle(root, { network, digits, fit, before, planes, look, start }) {
-  const { element, number, circle, text } = Controls, { matrix, times, turned, each, diagonal, leastSquares } = Algebra;
+  const { element, number, circle, text } = Controls;
+  const { matrix, times, turned, each, diagonal, leastSquares } = Algebra;
   const layers = Engine.network(network), z = Engine.run(layers, Engine.images(digits), { to: before });
   const labels = digits.labels.slice(fit);
   const percent = (share, digits) => Controls.percent(share, digits).replace(" ", "\u00a0");

@@ -72,8 +72,9 @@ function basis(root, { maps, codes, shows, concepts, paints, pictures, side, siz
   let moving = !Controls.still(), at = moving ? 0 : rest.angle;
   const slider = Controls.slider(controls, { label: "turn the basis", min: 0, max: 90, step: 1, value: at,
     text: (angle) => `${angle}°`, moved: (to) => { moving = false; at = to; ask(); } });
+  const alt = `Positions of the scenes by the values of units ${units.join(" and ")}, and both axes`;
   const svg = element(controls, "svg", { viewBox: "-100 -116 208 140", role: "img", fill: "currentColor",
-    "font-size": 8.5, "aria-label": `Positions of the scenes by the values of units ${units.join(" and ")}, and both axes` });
+    "font-size": 8.5, "aria-label": alt });
   const scale = 100 / Math.max(...values[0], ...values[1]), own = rest.concepts;
   const alive = [...values[0].keys()].filter((k) => values[0][k] + values[1][k] > 0);
   const every = Math.ceil(alive.length / 350), spots = alive.filter((_, j) => j % every === 0).map((k) => {

@@ -88,15 +88,14 @@ const Controls = (() => {
   // `options` are pairs of a value and a text; one of them is chosen.
   function choice(parent, { label, options, value, chosen }) {
     const box = element(parent, "fieldset", { class: "choice" });
-    const name = `${parent.closest(".widget")?.id} ${label}`, inputs = options.map(([each, text]) => {
-      const one = element(box, "label");
-      one.innerHTML = markup`<input type="radio" name="${name}"><span>${text}</span>`;
-      one.firstChild.checked = each === value;
-      one.firstChild.addEventListener("change", () => chosen(each));
-      return one.firstChild;
-    });
-    box.prepend(element(null, "legend", {}, label));
+    const name = `${parent.closest(".widget")?.id} ${label}`;
+    const one = ([, text], k) =>
+      markup`<label><input type="radio" name="${name}" value="${k}"><span>${text}</span></label>`;
+    box.innerHTML = markup`<legend>${label}</legend>${options.map(one)}`;
+    box.addEventListener("change", ({ target }) => chosen(options[target.value][0]));
+    const inputs = box.querySelectorAll("input");
     const show = (to) => options.forEach(([each], k) => { inputs[k].checked = each === to; });
+    show(value);
     return { show };
   }
 
