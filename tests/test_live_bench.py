@@ -217,11 +217,3 @@ def test_a_bench_fits_its_window_and_axe_finds_nothing(browser, made, width):
 def test_a_page_weighs_at_most_250_kilobytes():
     for made in PAGES:
         assert len(made().data.encode()) <= 250_000
-
-
-def test_a_state_that_the_bench_does_not_have_is_named(two):
-    rest = {"still": {"a": 0.5}, "sentence": "A sentence."}
-    with pytest.raises(ValueError, match="map='orthogonal'"):
-        bench(two, opens={"map": "orthogonal"}, shows=["map"], **rest)
-    with pytest.raises(ValueError, match="tilt"):
-        bench(two, opens={}, shows=["tilt"], **rest)
