@@ -19,8 +19,7 @@ function angle(root, { states, wanted, step, alone, look: { colours, repaired, b
     "The four activations after the repair, and where they belong", "-55 -55 110 110", cross);
   const graph = panel("", "Accuracy of the trained network, by angle or factor", "-26 -6 134 120",
     '<path d="M0 0V90H100" fill="none" stroke="currentColor" opacity="0.6"/>'
-    + [100, 50, 0].map((share) => text(-2, 92.5 - 0.9 * share, `${share} %`, "end")).join(""));
-  Controls.set(graph.svg, { "font-size": 7.5 });
+    + [100, 50, 0].map((share) => text(-2, 92.5 - 0.9 * share, `${share} %`, 7.5, "end")).join(""));
   const say = Controls.announcer(root), controls = element(root, "div");
   const state = { kind: "turn", at: start, trail: new Map() };  // the trail: what was seen at each place
 
@@ -44,8 +43,8 @@ function angle(root, { states, wanted, step, alone, look: { colours, repaired, b
     const x = state.at / 1.8, marks = (r) => accuracies.map((share, k) => circle(x, 90 - 90 * share, r,
       k ? `fill="${repaired}"` : `fill="none" stroke="${bare}" stroke-width="1.2"`)).join("");
     state.trail.set(x, marks(1.6));
-    graph.marks.innerHTML = [0, 90, 180].map((at) => text(at / 1.8, 99, words(at))).join("")
-      + text(50, 109, name()) + [...state.trail.values()].join("") + marks(4);
+    graph.marks.innerHTML = [0, 90, 180].map((at) => text(at / 1.8, 99, words(at), 7.5)).join("")
+      + text(50, 109, name(), 7.5) + [...state.trail.values()].join("") + marks(4);
     const [without, right] = accuracies.map((share) => percent(share, 1));
     graph.caption.textContent = `The same ${state.kind} in a trained network: the best repair leaves `
       + `${percent(left, 1)} unexplained. Of the digits ${right} are right with the repair (filled), `

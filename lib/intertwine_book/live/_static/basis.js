@@ -74,7 +74,7 @@ function basis(root, { maps, codes, shows, concepts, paints, pictures, side, siz
     text: (angle) => `${angle}°`, moved: (to) => { moving = false; at = to; ask(); } });
   const alt = `Positions of the scenes by the values of units ${units.join(" and ")}, and both axes`;
   const svg = element(controls, "svg", { viewBox: "-100 -116 208 140", role: "img", fill: "currentColor",
-    "font-size": 8.5, "aria-label": alt });
+    "aria-label": alt });
   const scale = 100 / Math.max(...values[0], ...values[1]), own = rest.concepts;
   const alive = [...values[0].keys()].filter((k) => values[0][k] + values[1][k] > 0);
   const every = Math.ceil(alive.length / 350), spots = alive.filter((_, j) => j % every === 0).map((k) => {
@@ -87,9 +87,9 @@ function basis(root, { maps, codes, shows, concepts, paints, pictures, side, siz
   const dot = ({ k, colour }) => circle(scale * values[0][k], -scale * values[1][k], 1.8,
     `fill="${colour}" stroke="${colour}"`);
   const legend = own.map((concept, k) => circle(-96, -85 + 12 * k, 3, `fill="${paints[k]}"`)
-    + text(-90, -82 + 12 * k, `shows ${concepts[concept]}`, "start"));
-  svg.innerHTML = spots.map(dot).join("") + text(106, 20, `value of unit ${units[0]} →`, "end")
-    + text(-2, -106, `↑ value of unit ${units[1]}`, "start") + legend.join("") + "<g></g>";
+    + text(-90, -82 + 12 * k, `shows ${concepts[concept]}`, 8.5, "start"));
+  svg.innerHTML = spots.map(dot).join("") + text(106, 20, `value of unit ${units[0]} →`, 8.5, "end")
+    + text(-2, -106, `↑ value of unit ${units[1]}`, 8.5, "start") + legend.join("") + "<g></g>";
   const dots = svg.querySelectorAll("[stroke]"), axes = svg.lastChild;
 
   const ask = Controls.drawing(() => {
@@ -101,7 +101,7 @@ function basis(root, { maps, codes, shows, concepts, paints, pictures, side, siz
       const said = `Unit ${units[u]}, best match: ${concepts[found.best]} (IoU ${number(found.iou, 2)})`;
       rows[u].said.textContent = said;
       drawn.push(`<path d="M0 0L${64 * x} ${-64 * y}" stroke="currentColor" stroke-width="1.5"/>`,
-        text(66 * x + 2, 8 - 76 * y, `unit ${units[u]}`, x < -0.1 ? "end" : "start"));
+        text(66 * x + 2, 8 - 76 * y, `unit ${units[u]}`, 8.5, x < -0.1 ? "end" : "start"));
       if (u > 0) return said;
       const [a, b] = [x, -y].map((part) => scale * found.level * part);
       const beyond = `M${a - 42 * y} ${b - 42 * x}L${a + 42 * y} ${b + 42 * x}`;

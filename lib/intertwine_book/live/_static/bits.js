@@ -25,8 +25,8 @@ function bits(root, { networks, known, colours, start }) {
       svg.innerHTML = `<path d="${levels}" stroke="${colours.grey}" stroke-width="0.6"/>${bars.join("")}`
         + `<path d="${marks}" stroke="${colours.red}" stroke-width="3"/>`;
       const error = size(z.map((value, k) => value - step * stored[k])) / size(z);
-      const zeros = stored.filter((whole) => whole === 0).length;
-      caption.textContent = `${title}; ${zeros} of ${z.length} stored as 0, relative error ${percent(error, 1)}`;
+      const zeros = `${stored.filter((whole) => whole === 0).length} of ${z.length}`;
+      caption.textContent = `${title}; ${zeros} stored as 0, relative error ${percent(error, 1)}`;
     });
     const [plain, rotated] = known[network][count].map((right) => `<b>${number(right)} %</b>`);
     result.innerHTML = `Recorded networks ${network} at ${count} bits: ${plain} of the digits are right `

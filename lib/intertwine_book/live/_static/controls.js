@@ -51,8 +51,8 @@ const Controls = (() => {
   }
 
   const circle = (x, y, r, look) => `<circle cx="${x}" cy="${y}" r="${r}" ${look}/>`;
-  const text = (x, y, said, anchor = "middle", look = "") =>
-    `<text x="${x}" y="${y}" text-anchor="${anchor}" ${look}>${said}</text>`;
+  const text = (x, y, said, size, anchor = "middle", look = "") =>  // an svg with a font size has another em
+    `<text x="${x}" y="${y}" font-size="${size}" text-anchor="${anchor}" ${look}>${said}</text>`;
 
   // 8 × 8 squares, as strong as the shares say, to a sixteenth: a path for each strength, since a square for
   // each pixel takes browsers long.

@@ -9,8 +9,9 @@ function valley(root, { table, norms: [u0, v0], start, colours, pictures, most, 
 
   // The mean cross-entropy, and its derivative with respect to s: between two places of the table a cubic.
   function loss(a, b) {
-    const at = Math.max(0, Math.min(values.length - 1.001, (a * b / u0 / v0 - from) * per)), k = Math.floor(at);
-    const x = at - k, rise = values[k + 1] - values[k], [m, n] = [slopes[k] / per, slopes[k + 1] / per];
+    const s = a * b / u0 / v0, at = Math.max(0, Math.min(values.length - 1.001, (s - from) * per));
+    const k = Math.floor(at), x = at - k, rise = values[k + 1] - values[k];
+    const m = slopes[k] / per, n = slopes[k + 1] / per;
     const c = 3 * rise - 2 * m - n, d = m + n - 2 * rise;
     return { value: values[k] + x * (m + x * (c + x * d)), slope: per * (m + x * (2 * c + 3 * x * d)) };
   }
