@@ -167,11 +167,3 @@ def test_a_rotation_ruins_the_network_and_least_squares_repairs_it(page, two):
 def test_a_page_weighs_at_most_250_kilobytes():
     for made in PAGES:
         assert len(made().data.encode()) <= 250_000
-
-
-def test_a_state_that_the_bench_does_not_have_is_named(two):
-    rest = {"still": {"a": 0.5}, "sentence": "A sentence."}
-    with pytest.raises(ValueError, match="map='orthogonal'"):
-        bench(two, opens={"map": "orthogonal"}, shows=["map"], **rest)
-    with pytest.raises(ValueError, match="tilt"):
-        bench(two, opens={}, shows=["tilt"], **rest)

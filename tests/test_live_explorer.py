@@ -229,7 +229,7 @@ def test_each_switch_gives_the_group_that_find_symmetries_gives(page):
 
 def lit(page):
     """For each row, value and band whether it is lit."""
-    script = "all => all.map(one => one.getAttribute('opacity') === '1')"
+    script = "all => all.map(one => getComputedStyle(one).opacity === '1')"
     return page.locator(".graph svg > g").evaluate_all(script)
 
 

@@ -224,6 +224,9 @@ def test_a_ball_descends_and_keeps_its_imbalance(page, bowl):
     page.get_by_role("button", name="one step").click()
     after = bowl.descend(*end, rate, 1, decay=0.001)
     expect(page, scene(bowl, *after, (u, v), 101))
+    slide(page, "weight decay", "Home")
+    page.get_by_role("button", name="until it lies still").click()
+    expect(page, f"loss {bowl.loss(*bowl.descend(*after, rate, 3000)):.3f}")
 
 
 @pytest.mark.slow
@@ -260,7 +263,7 @@ def test_the_loss_of_an_instrument_is_that_of_its_network(bowl, digits):
     for p, q in ((1, 1), (1.5, 1), (2, 0.25)):
         outputs = torch.relu(train.images.flatten(1).double() @ (p * W1).T + p * b1) @ (q * W2).T + b2
         known = nn.functional.cross_entropy(outputs, train.labels).item()
-        assert bowl[0].loss(p * u, q * v) == pytest.approx(known, rel=1e-3)  # scores have eleven bits
+        assert bowl[0].loss(p * u, q * v) == pytest.approx(known, rel=1e-9)
 
 
 # bits

@@ -1,5 +1,9 @@
 """A matrix that leaves the identity before a ReLU: what becomes of four inputs and of a trained network."""
 
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
 import torch
 from IPython.display import HTML
 from jaxtyping import Float
@@ -10,11 +14,11 @@ from intertwine.data import Dataset
 from intertwine.dissection import haar_rotation
 from intertwine.features import rows
 from intertwine_book.figures.style import COLOURS
-from intertwine_book.live.export import exported, exported_digits, rounded
 from intertwine_book.live.instrument import instrument
 
 _INPUTS = torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]], dtype=torch.float64)
 _COLOURS = [COLOURS[name] for name in ("blue", "orange", "green", "pink")]
+_STEP = 5  # degrees
 _LOOK = {"colours": _COLOURS, "repaired": "currentColor", "bare": COLOURS["grey"]}
 
 
@@ -30,6 +34,16 @@ def turning(basis: Float[Tensor, "n n"], degrees: int) -> Float[Tensor, "n n"]:
     cos, sin = t.cos(), t.sin()
     plane = torch.stack([torch.stack([cos, -sin]), torch.stack([sin, cos])])
     return basis @ torch.block_diag(*[plane] * (len(basis) // 2)) @ basis.T
+
+
+def stretching(basis: Float[Tensor, "n n"], degrees: int) -> Float[Tensor, "n n"]:
+    """A factor of 2^(degrees/180) in every second channel, its inverse in the others: in ReLU's group.
+
+    Example:
+        >>> stretching(torch.eye(2), 180).diag()
+        tensor([2.0000, 0.5000])
+    """
+    return torch.diag(2 ** ((1 - 2 * (torch.arange(len(basis)) % 2)) * degrees / 180)).to(basis)
 
 
 def angle(
@@ -52,35 +66,44 @@ def angle(
         True
 
     The layer has an even number of outputs and is followed by a ReLU. The repair is fitted by least squares
-    on the first digits, and accuracy is that on the others. The instrument opens at the angle of the still
-    picture, in degrees.
+    on the first digits, and accuracy is that on the others. All angles in steps of 5° are computed here. The
+    instrument opens at the angle of the still picture, in degrees.
     """
-    small = rounded(network).double()
-    before = [each for each, _ in small.named_children()].index(layer) + 1
+    small = deepcopy(network).double().eval()
     channels = small.get_parameter(f"{layer}.weight").shape[0]
-    basis = haar_rotation(channels, torch.Generator().manual_seed(seed)).double()
-    data = {
-        "network": exported(network),
-        "digits": exported_digits(fit, judged),
-        "fit": len(fit),
-        "before": before,
-        "planes": {"r": len(basis), "c": len(basis), "d": basis.flatten().tolist()},
-        "look": _LOOK,
-        "start": degrees,
+    basis, plane = (
+        haar_rotation(channels, torch.Generator().manual_seed(seed)).double(),
+        torch.eye(2).double(),
+    )
+    states = {
+        kind: [_state(small, layer, of(plane, at), of(basis, at), fit, judged) for at in range(0, 181, _STEP)]
+        for kind, of in {"turn": turning, "stretch": stretching}.items()
     }
-    hidden, wanted = (_INPUTS @ turning(torch.eye(2).double(), degrees).T).relu(), _INPUTS.relu()
-    repair = least_squares(Statistics.of(hidden, wanted))
-    back = hidden @ repair.weight.T
-    lost = 100 * ((back - wanted).square().sum() / wanted.square().sum()).item()
-    left, right, bare = repaired(small, layer, turning(basis, degrees), fit, judged)
+    data = {"states": states, "wanted": _INPUTS.relu().tolist(), "step": _STEP, "look": _LOOK}
+    data |= {"alone": states["stretch"][0]["accuracies"][0], "start": degrees}
+    opening = states["turn"][degrees // _STEP]
+    bare, right = (100 * share for share in opening["accuracies"])
+    missed, left = (100 * opening[name] for name in ("missed", "left"))
     sentence = (
         f"Left: four inputs after a turn by {degrees}° and ReLU. Right: where they belong (rings), joined "
-        f"with where the best repair puts them. It leaves {lost:.0f} % unexplained. The same turn in a "
+        f"with where the best repair puts them. It leaves {missed:.0f} % unexplained. The same turn in a "
         f"trained network: the best repair leaves {left:.1f} % unexplained. Of the digits {right:.1f} % are "
         f"right with the repair, {bare:.1f} % without."
     ).replace(" %", "\N{NO-BREAK SPACE}%")
-    parts = ["engine", "linear_algebra", "angle"]
-    return instrument(name, parts, data, _still(hidden, back), sentence)
+    return instrument(name, ["angle"], data, _still(opening), sentence)
+
+
+def _state(
+    network: nn.Sequential, layer: str, B: Tensor, A: Tensor, fit: Dataset, judged: Dataset
+) -> dict[str, Any]:
+    """What the instrument shows of a matrix B of the plane, and of one like it, A, of the channels."""
+    moved, wanted = _INPUTS @ B.T, _INPUTS.relu()
+    mended = moved.relu() @ least_squares(Statistics.of(moved.relu(), wanted)).weight.T
+    missed = ((mended - wanted).square().sum() / wanted.square().sum()).item()
+    left, right, bare = repaired(network, layer, A, fit, judged)
+    points = {"moved": (moved * 1e6).round() / 1e6, "mended": (mended * 1e6).round() / 1e6}
+    shares = {"missed": missed, "left": left / 100, "accuracies": [bare / 100, right / 100]}
+    return {name: each.tolist() for name, each in points.items()} | shares
 
 
 def repaired(
@@ -115,12 +138,14 @@ def repaired(
     return 100 * left, 100 * right, 100 * bare
 
 
-def _still(hidden: Float[Tensor, "4 2"], back: Float[Tensor, "4 2"]) -> str:
+def _still(state: Mapping[str, Any]) -> str:
     """Two planes: the inputs after the ReLU, and after the repair beside where they belong."""
     axes = '<path d="M-54 0H54M0 -54V54" stroke="currentColor" opacity="0.4"/>'
-    left = [axes]
+    hidden, left = torch.tensor(state["moved"]).relu(), [axes]
     right = [f'<g transform="translate(120)">{axes}']
-    for k, (colour, at, to, put) in enumerate(zip(_COLOURS, hidden, _INPUTS.relu(), back, strict=True)):
+    for k, (colour, at, to, put) in enumerate(
+        zip(_COLOURS, hidden, _INPUTS.relu(), state["mended"], strict=True)
+    ):
         r, ring = 7 - 1.2 * k, f'fill="none" stroke="{colour}" stroke-width="1.5"'
         (u, v), (a, b), (c, d) = (f"{24 * x:.1f} {-24 * y:.1f}".split() for x, y in (at, to, put))
         left.append(f'<circle cx="{u}" cy="{v}" r="{r:.1f}" fill="{colour}"/>')

@@ -130,7 +130,7 @@ def turning_basis(
     lines = [_line(there, k, unit) for k, unit in enumerate(units)]
     sentence = f"The basis is turned by {degrees}°. {'. '.join(lines)}. Lit: what the unit selects."
     picture = _still(painted, _lit(after, there, few, size), lines)
-    return instrument(name, ["linear_algebra", "basis"], given, picture, sentence)
+    return instrument(name, ["basis"], given, picture, sentence)
 
 
 def pair_of(

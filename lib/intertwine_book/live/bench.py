@@ -1,13 +1,14 @@
 """The stitching bench: the front of one network, a map that the reader chooses, the back of another."""
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 from IPython.display import HTML
 
+from intertwine_book.figures.style import COLOURS
 from intertwine_book.live.digit_networks import DigitNetworks
 from intertwine_book.live.instrument import instrument
-from intertwine_book.live.still import still_bars
 
 _PARTS = ("engine", "linear_algebra", "stitching", "bench")
 _CHOICES: dict[str, tuple[str, dict[Any, str]]] = {  # of each control: what it is called, and its values
@@ -35,7 +36,15 @@ _CHOICES: dict[str, tuple[str, dict[Any, str]]] = {  # of each control: what it 
     "before": ("Cut", {True: "before the ReLU", False: "after it"}),
     "norm": ("Batch norm of the back", {"frozen": "frozen", "re-estimated": "re-estimated"}),
 }
-_SLIDERS = ("turn", "stretch", "rank")
+_SLIDERS = {
+    "turn": {"label": "turn the front by a random rotation", "min": 0, "max": 1, "step": 0.01},
+    "stretch": {"label": "restore lost variance", "min": 0, "max": 1, "step": 0.05},
+    "rank": {"label": "rank of the map", "min": 1, "max": 64, "step": 1},
+}
+_BY_HAND = {
+    "row": {"label": "channel of the back", "min": 1, "max": 64, "step": 1},
+    "from": {"label": "takes channel … of the front", "min": 1, "max": 64, "step": 1},
+}
 _MEASURES = {
     "accuracy": "accuracy",
     "cka": "CKA",
@@ -79,22 +88,27 @@ def bench(
         still: shares that the still picture shows, by their names.
         sentence: what it shows, for readers without JavaScript.
         name: the id of the element.
-
-    Raises:
-        ValueError: an unknown control, value or measure.
     """
-    known = (*_CHOICES, *_SLIDERS)
-    for key, value in opens.items():
-        if key not in known or (key in _CHOICES and value not in _CHOICES[key][1]):
-            raise ValueError(f"Expected a state of the bench, was given {key}={value!r}: `bench` lists them.")
-    unknown = [key for key in shows if key not in known] + [
-        bar for bar in bars if bar not in _MEASURES or bar == "accuracy"
-    ]
-    if unknown:
-        raise ValueError(
-            f"Expected controls and measures of the bench, was given {unknown}: `bench` lists them."
-        )
     data = {"data": two.exported(), "opens": dict(opens), "shows": list(shows), "bars": list(bars)}
     choices = {key: (label, list(values.items())) for key, (label, values) in _CHOICES.items()}
-    data |= {"choices": choices, "measures": _MEASURES}
-    return instrument(name, _PARTS, data, still_bars(still, digits=1), sentence)
+    data |= {"choices": choices, "sliders": _SLIDERS | _BY_HAND, "measures": _MEASURES}
+    return instrument(name, _PARTS, data, _bars(still), sentence)
+
+
+def _bars(shares: Mapping[str, float]) -> str:
+    """The still picture: a bar for each share."""
+    parts = []
+    said = {name: f"{100 * share:.1f} %".replace("-", "−") for name, share in shares.items()}
+    for k, (name, share) in enumerate(shares.items()):
+        y, width = 30 * k, 230 * min(max(share, 0), 1)
+        parts += [
+            f'<text x="182" y="{y + 19}" text-anchor="end">{escape(name)}</text>',
+            f'<rect x="190" y="{y + 5}" width="230" height="20" fill="currentColor" opacity="0.12"/>',
+            f'<rect x="190" y="{y + 5}" width="{width:.1f}" height="20" fill="{COLOURS["blue"]}"/>',
+            f'<text x="428" y="{y + 19}">{said[name]}</text>',
+        ]
+    label = escape("; ".join(f"{name}: {text}" for name, text in said.items()))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 490 {30 * len(shares)}" role="img" '
+        f'aria-label="{label}" fill="currentColor" font-size="14">{"".join(parts)}</svg>'
+    )

@@ -66,19 +66,27 @@ def bit_slider(
         name: the id of the instrument.
     """
     first = next(iter(tokens))
-    networks = {kind: [[float(f"{v:.4g}") for v in y] for y in ys.tolist()] for kind, ys in tokens.items()}
+    networks = {
+        kind: [[[float(f"{v:.4g}") for v in each] for each in way] for way in _both(y, signs).tolist()]
+        for kind, y in tokens.items()
+    }
     known = {kind: {b: list(pair) for b, pair in rows.items()} for kind, rows in recorded.items()}
-    data = {"networks": networks, "signs": signs.int().tolist(), "known": known, "colours": _COLOURS}
+    data = {"networks": networks, "known": known, "colours": _COLOURS}
     data |= {"start": {"network": first, "bits": start}}
-    y = tokens[first][0].double().cpu()  # the picture is drawn there
-    ways = [y, hadamard(y, signs.double().cpu())]
+    ways = [*_both(tokens[first][0], signs)]
     zeros = [int((stored(z, start) == 0).sum()) for z in ways]
     sentence = (
-        f"The {len(y)} channels of one token, and the values that {start} bits store (orange marks). As "
+        f"The {len(signs)} channels of one token, and the values that {start} bits store (orange marks). As "
         f"trained {zeros[0]} channels are stored as 0, rotated {zeros[1]}. "
         "With JavaScript you can change the bits."
     )
     return instrument(name, ["bits"], data, _still(ways, start), sentence)
+
+
+def _both(y: Float[Tensor, "*N n"], signs: Float[Tensor, " n"]) -> Float[Tensor, "*N 2 n"]:
+    """y and HDy, where pages are drawn."""
+    y = y.double().cpu()
+    return torch.stack([y, hadamard(y, signs.double().cpu())], -2)
 
 
 def _still(ways: list[Float[Tensor, " n"]], count: int) -> str:

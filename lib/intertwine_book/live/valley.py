@@ -1,6 +1,5 @@
 """The valley of the loss around an orbit, and a ball that descends into it and keeps its imbalance."""
 
-import base64
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -34,8 +33,7 @@ class Valley:
         True
 
     What enters the hidden neurons is scaled to the norm u, biases included, and what leaves them to the norm
-    v. `norms` has both as trained. Values of the outputs are rounded to float16, as a page has them; what
-    the network was given stays exact, as `weights`, `x` and `labels`.
+    v. `norms` has both as trained; what the network was given is kept as `weights`, `x` and `labels`.
 
     Args:
         weights: W1, b1, W2 and b2.
@@ -45,8 +43,7 @@ class Valley:
         self.weights = W1, b1, W2, b2 = [weight.detach().double().cpu() for weight in weights]
         self.x, self.labels = x.double().cpu(), labels.cpu()
         self.norms = math.hypot(W1.norm().item(), b1.norm().item()), W2.norm().item()
-        scores = torch.relu(self.x @ W1.T + b1) @ W2.T
-        self._scores, self._bias = scores.half().double(), b2
+        self._scores, self._bias = torch.relu(self.x @ W1.T + b1) @ W2.T, b2
 
     def loss(self, u: float, v: float) -> float:
         """The mean cross-entropy at these norms."""
@@ -77,12 +74,7 @@ class Valley:
             rate: the learning rate to begin with.
             name: the id of the instrument.
         """
-        scores = base64.b64encode(self._scores.half().numpy().tobytes()).decode()
-        given: dict[str, Any] = {
-            "scores": scores,
-            "bias": self._bias.tolist(),
-            "labels": self.labels.tolist(),
-        }
+        given: dict[str, Any] = {"table": self._table()}
         given |= {"norms": list(self.norms), "colours": _COLOURS, "start": {"t": t, "s": s, "rate": rate}}
         given |= {"pictures": self._pictures(), "most": self._most(), "far": _FAR, "high": _HIGH}
         sentence = (
@@ -90,7 +82,16 @@ class Valley:
             f"{self.loss(*self.norms):.3f} everywhere on it. Across the orbit it rises slowly near the "
             "trained network and fast far from it. With JavaScript you can drop a ball and let it descend."
         )
-        return instrument(name, ["engine", "valley"], given, self._still(t), sentence)
+        return instrument(name, ["valley"], given, self._still(t), sentence)
+
+    def _table(self) -> dict[str, Any]:
+        """The loss and its slope for scales s of the outputs, in steps of 1/16."""
+        s = (torch.arange(-320, 641, dtype=torch.float64) / 16).requires_grad_()
+        values = torch.stack([self._at(each) for each in s])
+        (slopes,) = torch.autograd.grad(values.sum(), s)
+        numbers = {"values": values, "slopes": slopes}
+        written = {name: [float(f"{v:.8g}") for v in each.tolist()] for name, each in numbers.items()}
+        return {"from": -20, "per": 16, **written}
 
     def _most(self) -> float:
         """The largest norm that the pictures show."""

@@ -1,25 +1,8 @@
 // The instrument of angle.py. A matrix leaves the identity, in two neurons and in the channels of a trained
-// network; least squares repairs what it can after the ReLU.
-function angle(root, { network, digits, fit, before, planes, look, start }) {
-  const { element, number } = Controls, { matrix, times, turned, each, diagonal, leastSquares } = Algebra;
-  const layers = Engine.network(network), z = Engine.run(layers, Engine.images(digits), { to: before });
-  const labels = digits.labels.slice(fit);
+// network; least squares repairs what it can after the ReLU. Everything is computed in angle.py.
+function angle(root, { states, wanted, step, alone, look: { colours, repaired, bare }, start }) {
+  const { element, number, circle, text } = Controls;
   const percent = (share, digits) => Controls.percent(share, digits).replace(" ", "\u00a0");
-  const relu = (M) => each(M, (v) => Math.max(v, 0));
-
-  // The channels of the digits of the fit, at all positions, and the digits that are judged.
-  const seen = Engine.channels(z, fit), judged = Engine.samples(z, fit, z.n), wanted = relu(seen);
-  const answers = (x) => Engine.answers(Engine.run(layers, x, { from: before + 1 }));
-  const accuracy = (x) => Engine.accuracy(answers(x), labels);
-  const alone = accuracy(relu(judged));
-  const inputs = matrix(2, 4, Float64Array.from([1, 1, -1, -1, 1, -1, 1, -1])), four = relu(inputs);
-
-  // A turn by the angle in each plane of the rows of V, or a stretch, which is in the group: by a factor in
-  // every second direction, and by its inverse in the others.
-  const made = (V) => {
-    if (state.kind === "turn") return turned(V, Array(V.r / 2).fill(state.at * Math.PI / 180));
-    return diagonal(Array.from({ length: V.r }, (_, i) => 2 ** (state.at / 180 * (i % 2 ? -1 : 1))));
-  };
 
   // on a telephone the third panel is below the others, as wide as both
   const panels = element(root, "div", { class: "panels flow" });
@@ -30,57 +13,48 @@ function angle(root, { network, digits, fit, before, planes, look, start }) {
     return { ...made, head, marks: made.svg.lastChild };
   };
   const cross = '<path d="M-54 0H54M0 -54V54" stroke="currentColor" opacity="0.4"/>';
-  const text = (x, y, anchor, said) => `<text x="${x}" y="${y}" text-anchor="${anchor}" fill="currentColor" `
-    + `font-size="7.5">${said}</text>`;
   const hidden = panel("after ReLU", "Four inputs, turned, and where ReLU takes them",
     "-55 -55 110 110", cross);
   const mended = panel("after the best linear repair (rings: where they should be)",
     "The four activations after the repair, and where they belong", "-55 -55 110 110", cross);
   const graph = panel("", "Accuracy of the trained network, by angle or factor", "-26 -6 134 120",
     '<path d="M0 0V90H100" fill="none" stroke="currentColor" opacity="0.6"/>'
-    + [100, 50, 0].map((share) => text(-2, 92.5 - 0.9 * share, "end", `${share} %`)).join(""));
+    + [100, 50, 0].map((share) => text(-2, 92.5 - 0.9 * share, `${share} %`, 7.5, "end")).join(""));
   const say = Controls.announcer(root), controls = element(root, "div");
   const state = { kind: "turn", at: start, trail: new Map() };  // the trail: what was seen at each place
 
-  const { colours, repaired, bare } = look;
-  const dot = (x, y, r, paint) => `<circle cx="${x}" cy="${y}" r="${r}" ${paint}/>`;
   const line = ([x, y], [u, v], paint) => `<path d="M${x} ${y}L${u} ${v}" ${paint}/>`;
-  const column = (M, k) => [24 * M.d[k], -24 * M.d[M.c + k]];
-  const planesDrawn = () => {
-    const moved = times(made(Algebra.eye(2)), inputs), bent = relu(moved);
-    const { made: back, left } = leastSquares(bent, four);
+  const place = ([x, y]) => [24 * x, -24 * y];
+  const draw = () => {
+    const { moved, mended: back, missed, left, accuracies } = states[state.kind][state.at / step];
+    const bent = moved.map((point) => point.map((value) => Math.max(value, 0)));
     const drawn = colours.map((colour, k) => {
-      const [at, to, put, wanted] = [moved, bent, back, four].map((M) => column(M, k)), r = 7 - 1.2 * k;
-      const stroke = `stroke="${colour}"`, ring = `fill="none" stroke-width="1.5" ${stroke}`;
+      const [at, to, put, aim] = [moved, bent, back, wanted].map((points) => place(points[k]));
+      const stroke = `stroke="${colour}"`, ring = `fill="none" stroke-width="1.5" ${stroke}`, r = 7 - 1.2 * k;
       const way = line(at, to, `stroke-dasharray="2 2" ${stroke}`), full = `fill="${colour}"`;
-      const gap = line(wanted, put, `stroke-width="2" ${stroke}`);
-      return [way + dot(...at, 3, ring) + dot(...to, r, full),
-        gap + dot(...wanted, r + 2, ring) + dot(...put, r - 1, full)];
+      const gap = line(aim, put, `stroke-width="2" ${stroke}`);
+      return [way + circle(...at, 3, ring) + circle(...to, r, full),
+        gap + circle(...aim, r + 2, ring) + circle(...put, r - 1, full)];
     });
     [hidden, mended].forEach(({ marks }, m) => { marks.innerHTML = drawn.map((both) => both[m]).join(""); });
-    const rounded = colours.map((_, k) => column(bent, k).map((v) => Math.round(1e6 * v) + 0).join());
-    hidden.caption.textContent = `Places of the four inputs after ReLU: ${new Set(rounded).size}.`;
-    mended.caption.textContent = `The best repair leaves ${percent(left)} unexplained.`;
-  };
-  const draw = () => {
-    planesDrawn();
-    const A = made(Algebra.transposed(planes)), after = relu(Engine.mix(A, judged));
-    const { B: R, left } = leastSquares(relu(times(A, seen)), wanted);
-    const both = [accuracy(after), accuracy(Engine.mix(R, after))], x = state.at / 1.8;
-    const marks = (r) => both.map((share, k) => dot(x, 90 - 90 * share, r,
+    hidden.caption.textContent = `Places of the four inputs after ReLU: ${new Set(bent.map(String)).size}.`;
+    mended.caption.textContent = `The best repair leaves ${percent(missed)} unexplained.`;
+
+    const x = state.at / 1.8, marks = (r) => accuracies.map((share, k) => circle(x, 90 - 90 * share, r,
       k ? `fill="${repaired}"` : `fill="none" stroke="${bare}" stroke-width="1.2"`)).join("");
     state.trail.set(x, marks(1.6));
-    graph.marks.innerHTML = [0, 90, 180].map((at) => text(at / 1.8, 99, "middle", words(at))).join("")
-      + text(50, 109, "middle", name()) + [...state.trail.values()].join("") + marks(4);
+    graph.marks.innerHTML = [0, 90, 180].map((at) => text(at / 1.8, 99, words(at), 7.5)).join("")
+      + text(50, 109, name(), 7.5) + [...state.trail.values()].join("") + marks(4);
+    const [without, right] = accuracies.map((share) => percent(share, 1));
     graph.caption.textContent = `The same ${state.kind} in a trained network: the best repair leaves `
-      + `${percent(left, 1)} unexplained. Of the digits ${percent(both[1], 1)} are right with the repair `
-      + `(filled), ${percent(both[0], 1)} without (open); ${percent(alone, 1)} before the ${state.kind}.`;
+      + `${percent(left, 1)} unexplained. Of the digits ${right} are right with the repair (filled), `
+      + `${without} without (open); ${percent(alone, 1)} before the ${state.kind}.`;
     say([hidden, mended, graph].map(({ caption }) => caption.textContent).join(" "));
   };
   const ask = Controls.drawing(draw);
   const name = () => (state.kind === "turn" ? "angle" : "factor");
   const words = (at) => (state.kind === "turn" ? `${at}°` : number(2 ** (at / 180), 2));
-  const slider = Controls.slider(controls, { label: "", min: 0, max: 180, step: 5, value: start,
+  const slider = Controls.slider(controls, { label: "", min: 0, max: 180, step, value: start,
     text: words, moved: (at) => { state.at = at; ask(); } });
   const chosen = (kind) => {
     state.kind = kind;

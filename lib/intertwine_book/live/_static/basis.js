@@ -1,8 +1,8 @@
 // The instrument of basis.py: two units of a trained layer as axes, turned by the reader, and the pixels that
 // each unit then selects in drawn scenes.
 function basis(root, { maps, codes, shows, concepts, paints, pictures, side, size, quantile, units, rest }) {
-  const { element, number } = Controls;
-  const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const { element, number, circle, text } = Controls;
+  const bytes = (coded) => Uint8Array.from(atob(coded), (letter) => letter.charCodeAt(0));
   const whole = new Uint16Array(bytes(maps.numbers).buffer), count = whole.length / 2;
   const images = count / side ** 2;
   const values = maps.steps.map((step, unit) => {  // as shares of the unit's largest
@@ -72,28 +72,25 @@ function basis(root, { maps, codes, shows, concepts, paints, pictures, side, siz
   let moving = !Controls.still(), at = moving ? 0 : rest.angle;
   const slider = Controls.slider(controls, { label: "turn the basis", min: 0, max: 90, step: 1, value: at,
     text: (angle) => `${angle}°`, moved: (to) => { moving = false; at = to; ask(); } });
-  const svg = element(controls, "svg", { viewBox: "-100 -116 208 140", role: "img",
-    "aria-label": `Positions of the scenes by the values of units ${units.join(" and ")}, and both axes` });
-  const scale = 100 / Math.max(...values[0], ...values[1]), draw = Algebra.random(1), own = rest.concepts;
-  const spots = [];
-  for (let tries = 0; spots.length < 350 && tries < 5000; tries++) {
-    const k = Math.floor(draw() * count), image = Math.floor(k / side ** 2), place = k % side ** 2;
-    if (values[0][k] + values[1][k] === 0) continue;
+  const alt = `Positions of the scenes by the values of units ${units.join(" and ")}, and both axes`;
+  const svg = element(controls, "svg", { viewBox: "-100 -116 208 140", role: "img", fill: "currentColor",
+    "aria-label": alt });
+  const scale = 100 / Math.max(...values[0], ...values[1]), own = rest.concepts;
+  const alive = [...values[0].keys()].filter((k) => values[0][k] + values[1][k] > 0);
+  const every = Math.ceil(alive.length / 350), spots = alive.filter((_, j) => j % every === 0).map((k) => {
+    const image = Math.floor(k / side ** 2), place = k % side ** 2;
     const middle = (each) => Math.floor((each + 0.5) * size / side);
     const pixel = (image * size + middle(Math.floor(place / side))) * size + middle(place % side);
     const shown = own.findIndex((concept) => shows[image][code(pixel)].includes(concept));
-    spots.push({ k, colour: shown < 0 ? rest.neither : paints[shown] });
-  }
-  const circle = (x, y, r, colour) => `<circle cx="${x}" cy="${y}" r="${r}" fill="${colour}"/>`;
-  const dot = ({ k, colour }) => `<g stroke="${colour}">`
-    + `${circle(scale * values[0][k], -scale * values[1][k], 1.8, colour)}</g>`;
-  const text = (said, x, y, anchor = "start") => `<text x="${x}" y="${y}" text-anchor="${anchor}" `
-    + `fill="currentColor" font-size="8.5">${said}</text>`;
-  const legend = own.map((concept, k) => circle(-96, -85 + 12 * k, 3, paints[k])
-    + text(`shows ${concepts[concept]}`, -90, -82 + 12 * k));
-  svg.innerHTML = spots.map(dot).join("") + text(`value of unit ${units[0]} →`, 106, 20, "end")
-    + text(`↑ value of unit ${units[1]}`, -2, -106) + legend.join("") + "<g></g>";
-  const dots = svg.querySelectorAll("g > circle"), axes = svg.lastChild;
+    return { k, colour: shown < 0 ? rest.neither : paints[shown] };
+  });
+  const dot = ({ k, colour }) => circle(scale * values[0][k], -scale * values[1][k], 1.8,
+    `fill="${colour}" stroke="${colour}"`);
+  const legend = own.map((concept, k) => circle(-96, -85 + 12 * k, 3, `fill="${paints[k]}"`)
+    + text(-90, -82 + 12 * k, `shows ${concepts[concept]}`, 8.5, "start"));
+  svg.innerHTML = spots.map(dot).join("") + text(106, 20, `value of unit ${units[0]} →`, 8.5, "end")
+    + text(-2, -106, `↑ value of unit ${units[1]}`, 8.5, "start") + legend.join("") + "<g></g>";
+  const dots = svg.querySelectorAll("[stroke]"), axes = svg.lastChild;
 
   const ask = Controls.drawing(() => {
     const t = at * Math.PI / 180, turned = [[Math.cos(t), Math.sin(t)], [-Math.sin(t), Math.cos(t)]];
@@ -104,7 +101,7 @@ function basis(root, { maps, codes, shows, concepts, paints, pictures, side, siz
       const said = `Unit ${units[u]}, best match: ${concepts[found.best]} (IoU ${number(found.iou, 2)})`;
       rows[u].said.textContent = said;
       drawn.push(`<path d="M0 0L${64 * x} ${-64 * y}" stroke="currentColor" stroke-width="1.5"/>`,
-        text(`unit ${units[u]}`, 66 * x + 2, 8 - 76 * y, x < -0.1 ? "end" : "start"));
+        text(66 * x + 2, 8 - 76 * y, `unit ${units[u]}`, 8.5, x < -0.1 ? "end" : "start"));
       if (u > 0) return said;
       const [a, b] = [x, -y].map((part) => scale * found.level * part);
       const beyond = `M${a - 42 * y} ${b - 42 * x}L${a + 42 * y} ${b + 42 * x}`;
@@ -119,15 +116,16 @@ function basis(root, { maps, codes, shows, concepts, paints, pictures, side, siz
   ask();
 
   // When it has been in view for a second it moves to its opening state, once, unless the reader moves it.
-  let timer = 0;
-  const open = (begin) => requestAnimationFrame((now) => {
+  let timer = 0, began;
+  const open = () => {
     watch.disconnect();
     if (!moving) return;
-    at = Math.round(Math.min(1, (now - (begin ?? now)) / 3000) * rest.angle);
-    ask();
+    began ??= performance.now();
+    at = Math.round(Math.min(1, (performance.now() - began) / 3000) * rest.angle);
     moving = at < rest.angle;
-    open(begin ?? now);
-  });
+    ask();
+    requestAnimationFrame(open);
+  };
   const watch = new IntersectionObserver(([seen]) => {
     clearTimeout(timer);
     if (seen.isIntersecting) timer = setTimeout(open, 1000);

@@ -1,5 +1,5 @@
 // The stitching bench of bench.py: the front of one network, a map of channels, the back of another.
-function bench(root, { data, opens, shows, bars, choices, measures }) {
+function bench(root, { data, opens, shows, bars, choices, sliders, measures }) {
   const { element, markup, percent, number } = Controls, { labels } = data.digits;
   const stitching = Stitching(data);
   const first = { front: "twin", layer: 2, before: false, turn: 0, map: "none", rank: Infinity, stretch: 0,
@@ -8,8 +8,6 @@ function bench(root, { data, opens, shows, bars, choices, measures }) {
   element(root, "p", { class: "note" }, joined);
   const state = { ...first }, { results, controls } = Controls.columns(root);
   const ask = Controls.drawing(draw), announce = Controls.announcer(results);
-
-  // ---- results
 
   const rows = new Map();
   function measure(parent, name) {
@@ -33,8 +31,7 @@ function bench(root, { data, opens, shows, bars, choices, measures }) {
     return { i, said: box.lastChild };
   });
 
-  // ---- controls: those that the page asks about, and the others in a fold
-
+  // the controls that the page asks about, and the others in a fold
   const asked = element(controls, "div"), more = Controls.fold(controls, "More to change");
   const all = Controls.fold(controls, "What the measures say (1 = the same)");
   const rest = Object.keys(measures).filter((name) => !rows.has(name));
@@ -49,19 +46,13 @@ function bench(root, { data, opens, shows, bars, choices, measures }) {
   const canvas = element(under, "canvas", { class: "map", role: "img" }), pen = canvas.getContext("2d");
   const legend = element(under, "p", { class: "note" });
 
-  const SLIDERS = {
-    turn: { label: "turn the front by a random rotation", min: 0, max: 1, step: 0.01, text: percent },
-    stretch: { label: "restore lost variance", min: 0, max: 1, step: 0.05, text: (v) => percent(v) },
-    rank: { label: "rank of the map", min: 1, max: 64, step: 1 },
-    row: { label: "channel of the back", min: 1, max: 64, step: 1, moved: (v) => { select(v - 1); ask(); } },
-    from: { label: "takes channel … of the front", min: 1, max: 64, step: 1, moved: (v) => give(v - 1) },
-  };
-  const made = {};
-  for (const name of new Set([...shows, ...Object.keys(choices), ...Object.keys(SLIDERS)])) {
+  const moves = { row: (v) => { select(v - 1); ask(); }, from: (v) => give(v - 1) }, made = {};
+  for (const name of new Set([...shows, ...Object.keys(choices), ...Object.keys(sliders)])) {
     const [label, options] = choices[name] ?? [], value = state[name] ?? 1;
-    const chosen = (to) => change({ [name]: to });
+    const chosen = moves[name] ?? ((to) => change({ [name]: to }));
+    const text = (v) => (sliders[name].max === 1 ? percent(v) : `${v}`);
     made[name] = options ? Controls.choice(place(name), { label, options, value, chosen })
-      : Controls.slider(place(name), { value, moved: chosen, ...SLIDERS[name] });
+      : Controls.slider(place(name), { ...sliders[name], value, text, moved: chosen });
   }
   Controls.button(controls, "Reset", () => {
     change({ ...first });
@@ -83,8 +74,7 @@ function bench(root, { data, opens, shows, bars, choices, measures }) {
     ask();
   }
 
-  // ---- the permutation that one makes: drag in a row of the matrix, or move both sliders
-
+  // The permutation that one makes: drag in a row of the matrix, or move both sliders.
   let row = 0, held = [];  // the order before this row was moved: on its way a mark displaces no others
   function select(to) {
     [row, held] = [to, state.hand];
@@ -104,8 +94,6 @@ function bench(root, { data, opens, shows, bars, choices, measures }) {
     if (event.type === "pointerdown") select(at((event.clientY - box.top) / box.height));
     give(at((event.clientX - box.left) / box.width));
   });
-
-  // ---- drawing
 
   function drawMap(W) {  // blue is negative and orange positive; by hand, the fainter, the smaller the cosine
     const n = W.r, side = 12, own = state.map === "by hand", M = own ? stitching.cosines(state) : W;

@@ -1,14 +1,7 @@
 // The instrument of bits.py: values of a residual stream, rounded to few bits as they are and as HDy.
-function bits(root, { networks, signs, known, colours, start }) {
-  const { element, slider, choice, number, percent } = Controls, width = signs.length;
+function bits(root, { networks, known, colours, start }) {
+  const { element, slider, choice, number, percent } = Controls;
   let { network, bits: count } = start, token = 0;
-  const hadamard = (y) => {  // sums and differences, over twice the distance each time
-    const z = [...y];
-    for (let step = 1; step < width; step *= 2) for (let i = 0; i < width; i++) {
-      if (!(i & step)) [z[i], z[i + step]] = [z[i] + z[i + step], z[i] - z[i + step]];
-    }
-    return z.map((value) => value / Math.sqrt(width));
-  };
   const panels = element(root, "div", { class: "panels two" });
   const ways = ["y, as trained", "HDy: random signs D, then Hadamard H"].map((title) => {
     const alt = `${title}: a bar for each channel, and the value that is stored`;
@@ -18,7 +11,7 @@ function bits(root, { networks, signs, known, colours, start }) {
   const result = element(root, "p", { class: "result" }), announce = Controls.announcer(root);
 
   const draw = () => {
-    const y = networks[network][token], both = [y, hadamard(y.map((value, k) => signs[k] * value))];
+    const both = networks[network][token];  // y and HDy
     const most = Math.max(...both.flat().map(Math.abs)), Y = (value) => 95 - 90 * value / most;
     const top = 2 ** (count - 1) - 1, size = (values) => Math.hypot(...values);
     ways.forEach(({ title, svg, caption }, way) => {
@@ -32,8 +25,8 @@ function bits(root, { networks, signs, known, colours, start }) {
       svg.innerHTML = `<path d="${levels}" stroke="${colours.grey}" stroke-width="0.6"/>${bars.join("")}`
         + `<path d="${marks}" stroke="${colours.red}" stroke-width="3"/>`;
       const error = size(z.map((value, k) => value - step * stored[k])) / size(z);
-      const zeros = stored.filter((whole) => whole === 0).length;
-      caption.textContent = `${title}; ${zeros} of ${width} stored as 0, relative error ${percent(error, 1)}`;
+      const zeros = `${stored.filter((whole) => whole === 0).length} of ${z.length}`;
+      caption.textContent = `${title}; ${zeros} stored as 0, relative error ${percent(error, 1)}`;
     });
     const [plain, rotated] = known[network][count].map((right) => `<b>${number(right)} %</b>`);
     result.innerHTML = `Recorded networks ${network} at ${count} bits: ${plain} of the digits are right `

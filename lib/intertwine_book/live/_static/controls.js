@@ -46,9 +46,13 @@ const Controls = (() => {
 
   function panel(parent, alt, viewBox, said = "") {  // a drawing, and words below it
     const figure = element(parent, "figure");
-    const svg = element(figure, "svg", { viewBox, role: "img", "aria-label": alt });
+    const svg = element(figure, "svg", { viewBox, role: "img", "aria-label": alt, fill: "currentColor" });
     return { svg, caption: element(figure, "figcaption", {}, said) };
   }
+
+  const circle = (x, y, r, look) => `<circle cx="${x}" cy="${y}" r="${r}" ${look}/>`;
+  const text = (x, y, said, size, anchor = "middle", look = "") =>  // an svg with a font size has another em
+    `<text x="${x}" y="${y}" font-size="${size}" text-anchor="${anchor}" ${look}>${said}</text>`;
 
   // 8 × 8 squares, as strong as the shares say, to a sixteenth: a path for each strength, since a square for
   // each pixel takes browsers long.
@@ -58,8 +62,8 @@ const Controls = (() => {
       const strength = Math.round(16 * Math.max(0, Math.min(1, share)));
       paths[strength] += `M${x + size * (k % 8)} ${y + size * (k >> 3)}h${side}v${side}h-${side}z`;
     });
-    return paths.map((d, k) => k > 0 && d && `<path fill="${fill}" fill-opacity="${k / 16}" d="${d}"/>`)
-      .filter(Boolean).join("");
+    return paths.map((d, k) => (k && d ? `<path fill="${fill}" fill-opacity="${k / 16}" d="${d}"/>` : ""))
+      .join("");
   }
 
   // `text` says the value in words, with its unit: beside the slider and to a screen reader.
@@ -84,16 +88,15 @@ const Controls = (() => {
   // `options` are pairs of a value and a text; one of them is chosen.
   function choice(parent, { label, options, value, chosen }) {
     const box = element(parent, "fieldset", { class: "choice" });
-    const name = `${parent.closest(".widget")?.id} ${label}`, inputs = options.map(([each, text]) => {
-      const one = element(box, "label");
-      one.innerHTML = markup`<input type="radio" name="${name}"><span>${text}</span>`;
-      one.firstChild.checked = each === value;
-      one.firstChild.addEventListener("change", () => chosen(each));
-      return one.firstChild;
-    });
-    box.prepend(element(null, "legend", {}, label));
+    const name = `${parent.closest(".widget")?.id} ${label}`;
+    const one = ([, text], k) =>
+      markup`<label><input type="radio" name="${name}" value="${k}"><span>${text}</span></label>`;
+    box.innerHTML = markup`<legend>${label}</legend>${options.map(one)}`;
+    box.addEventListener("change", ({ target }) => chosen(options[target.value][0]));
+    const inputs = box.querySelectorAll("input");
     const show = (to) => options.forEach(([each], k) => { inputs[k].checked = each === to; });
-    return { box, inputs, show };
+    show(value);
+    return { show };
   }
 
   function button(parent, text, pressed) {
@@ -161,6 +164,6 @@ const Controls = (() => {
   };
   const percent = (share, digits = 0) => `${number(100 * share, digits)} %`;
 
-  return { element, set, markup, fill, start, columns, panel, image, slider, choice, button, buttons, drag,
-    inside, fold, announcer, drawing, still, number, percent };
+  return { element, set, markup, fill, start, columns, panel, circle, text, image, slider, choice, button,
+    buttons, drag, inside, fold, announcer, drawing, still, number, percent };
 })();

@@ -5,7 +5,7 @@ function explorer(root, data) {
   const GREY = "#8a8a8a", whole = (n) => n.toLocaleString("en");
   for (const view of Object.values(views)) for (const part of ["rows", "values", "spaces"])
     view[part] = view[part].map((k) => data[part][k]);
-  let key = data.first, chosen = -1, hovered = -1, change = "", marks = [];
+  let key = data.first, chosen = -1, hovered = -1, change = "";
   let block = data.switches.length ? data.first : "";
 
   const choices = element(root, "div", { class: "choices" });
@@ -14,7 +14,7 @@ function explorer(root, data) {
     + '<div class="side"><p class="total"></p><div class="spaces" role="radiogroup" '
     + 'aria-label="hidden spaces"></div><div class="told"></div></div>';
   const [graph, side] = both.children, [total, list, told] = side.children;
-  const announce = Controls.announcer(side);
+  const announce = Controls.announcer(side), shade = element(root, "style");
 
   // A network is chosen, or the switches of a block are set; then all is drawn anew.
   const options = data.public.map((each) => [each, each]);
@@ -50,7 +50,7 @@ function explorer(root, data) {
   // --- the list of spaces ---
   function drawList({ spaces, dimension, stays }) {
     const group = `${root.parentNode.id} space`;
-    const item = (k, background, name, size = "", more = "") => markup`<label data-space="${k}">`
+    const item = (k, background, name, size = "", more = "") => markup`<label data-spaces="${k}">`
       + markup`<input type="radio" name="${group}" value="${k}" ${k === chosen && "checked"}>`
       + markup`<i style="background: ${background}"></i><b>${name}</b><span>${size}</span>${[more]}</label>`;
     const items = spaces.map(({ name, group, times, dimension: own }, k) => {
@@ -67,32 +67,31 @@ function explorer(root, data) {
   list.addEventListener("change", ({ target }) => choose(+target.value));
 
   // what is pointed at: a part of the graph or of the list that belongs to one space
-  function point(to) {
-    hovered = +to;
+  const spacesOf = (target) => target.closest("[data-spaces]")?.dataset.spaces.split(" ").map(Number) ?? [];
+  function point([one = -1, ...others]) {
+    hovered = others.length ? -1 : one;
     light();
   }
   both.addEventListener("pointerover", ({ pointerType, target }) => {
-    const part = target.closest("[data-space]");
-    if (pointerType === "mouse") point(part?.dataset.space ?? -1);  // a finger chooses
+    if (pointerType === "mouse") point(spacesOf(target));  // a finger chooses
   });
-  both.addEventListener("pointerleave", () => point(-1));
+  both.addEventListener("pointerleave", () => point([]));
 
   function choose(k) {
     [chosen, hovered, change] = [k, -1, ""];
     light();
-    const places = marks.filter(({ spaces, row }) => row !== undefined && spaces.includes(k));
-    const seen = ({ row }) => row > graph.scrollTop && row < graph.scrollTop + graph.clientHeight - HEIGHT;
-    if (places.length && !places.some(seen)) graph.scrollTo({ top: places[0].row - 60, behavior: "smooth" });
+    const boxes = [...graph.querySelectorAll(`[data-spaces~="${k}"] rect[rx]`)];
+    const rows = boxes.map((box) => box.y.baseVal.value);
+    const seen = (row) => row > graph.scrollTop && row < graph.scrollTop + graph.clientHeight - HEIGHT;
+    if (rows.length && !rows.some(seen)) graph.scrollTo({ top: rows[0] - 60, behavior: "smooth" });
     announce(describe(k));
   }
 
   // --- what is lit: the space under the pointer, else the one that is chosen, else all ---
   function light() {
     const lit = hovered >= 0 ? hovered : chosen;
-    for (const { made, spaces } of marks) {
-      const on = lit < 0 || spaces.includes(lit) || (lit === views[key].spaces.length && !spaces.length);
-      made.setAttribute("opacity", on ? 1 : 0.18);
-    }
+    shade.textContent = lit < 0 ? ""
+      : `#${root.parentNode.id} .graph g:not([data-spaces~="${lit}"]) { opacity: 0.18; }`;
     tell(lit);
   }
 
@@ -125,16 +124,13 @@ function explorer(root, data) {
   }
 
   // --- the graph: a row for each node, values as arrows; one that is read later runs left of the boxes ---
-  function drawGraph({ rows, values, fold, spaces }) {
+  function drawGraph({ rows, values, fold, spaces, stays }) {
     const left = 10 + 11 * Math.max(...values.map(([, , , , lane = -1]) => lane + 1));
     const width = 20 + LETTER * Math.max(...rows.map((row) => row.label.length));
     const top = (k) => 6 + k * (HEIGHT + GAP), size = [left + width + (fold ? 40 : 4), top(rows.length)];
-    marks = [];
-    const mark = (on, drawn, row) => {  // a part that belongs to spaces
-      const there = [...new Set(on)].filter((space) => space >= 0), [one, ...others] = there;
-      marks.push({ spaces: there, row });
-      return markup`<g class="${there.length ? "one" : ""}" data-space="${others.length ? -1 : one ?? -1}">`
-        + `${drawn}</g>`;
+    const mark = (on, drawn) => {  // a part that belongs to spaces, or to what does not move
+      const there = [...new Set(on)].filter((space) => space >= 0);
+      return `<g data-spaces="${there.join(" ") || (stays.length ? spaces.length : -1)}">${drawn}</g>`;
     };
     const parts = values.map((value) => mark([value[0]], arrows(value, left, top)));
     rows.forEach(({ label, reads = [], writes = [] }, k) => {
@@ -143,7 +139,7 @@ function explorer(root, data) {
       const box = `x="${left}" y="${y}" width="${width}" height="${HEIGHT}" rx="3" stroke="${GREY}"`;
       parts.push(mark([...reads, ...writes, ...passing], markup`<title>${label}</title>`
         + `<rect ${box} fill="var(--pst-color-background, #fff)"/>`
-        + markup`<text x="${left + 8}" y="${y + 17}">${label}</text>`, y));
+        + markup`<text x="${left + 8}" y="${y + 17}">${label}</text>`));
       [[reads, y], [writes, y + HEIGHT - 4]].forEach(([side, at]) => side.forEach((space, j) => {
         const wide = width / side.length, band = `x="${left + j * wide}" y="${at}" width="${wide}"`;
         parts.push(mark([space], `<rect ${band} height="4" fill="${colours[space]}"/>`));
@@ -158,12 +154,10 @@ function explorer(root, data) {
     const said = `A network of ${rows.length} rows in the colours of ${spaces.length} hidden spaces`;
     graph.innerHTML = `<svg viewBox="0 0 ${size.join(" ")}" width="${size[0]}" role="img" `
       + `aria-label="${said}">${parts.join("")}</svg>`;
-    graph.querySelectorAll("g").forEach((made, k) => { marks[k].made = made; });
   }
   graph.addEventListener("click", ({ target }) => {  // a box has several spaces: each click chooses the next
-    const { spaces = [] } = marks.find(({ made }) => made === target.closest("g")) ?? {};
-    const next = spaces[(spaces.indexOf(chosen) + 1) % spaces.length];
-    if (spaces.length) list.querySelectorAll("input")[next + 1].click();
+    const spaces = spacesOf(target), next = spaces[(spaces.indexOf(chosen) + 1) % spaces.length];
+    list.querySelectorAll("input")[next + 1]?.click();
   });
 
   function arrows([space, start, place, near, lane, far = []], left, top) {

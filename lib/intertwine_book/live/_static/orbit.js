@@ -2,7 +2,7 @@
 // activation. The weights after it are repaired by the best R: σ(Az) → σ(z). If A is in the group of σ, the
 // function stays.
 function orbit(root, { networks, digits, removed, neuron, colours, activation }) {
-  const { element, slider, choice, number, percent } = Controls;
+  const { element, slider, choice, text, number, percent } = Controls;
   const { matrix, times, each } = Algebra, random = Algebra.random(1);
   const images = Engine.images(digits), count = images.n;
   const trained = Object.fromEntries(Object.entries(networks).map(([key, { network, word }]) => {
@@ -36,14 +36,13 @@ function orbit(root, { networks, digits, removed, neuron, colours, activation })
   }
 
   const svg = element(root, "svg", { viewBox: "0 0 400 268", role: "img", fill: "currentColor",
-    "text-anchor": "middle", "aria-label": "Ten digits with the answers of the network and of the pruned "
+    "aria-label": "Ten digits with the answers of the network and of the pruned "
     + "network; the weights and norms of its neurons" });
-  const text = (x, y, said, more = "") => `<text x="${x}" y="${y}" font-size="13" ${more}>${said}</text>`;
   const words = Object.entries({ digit: 22, answer: 52, pruned: 72, weights: 112, norm: 218 });
   const ten = [...Array(10).keys()], left = neurons.map((k) => 60 + 42.5 * k);  // of each column
   const clear = 'fill="transparent" style="cursor: pointer"';
   const frame = (x, wide, more) => `<rect x="${x}" y="86" width="${wide}" height="178" rx="3" ${more}/>`;
-  svg.innerHTML = words.map(([word, y]) => text(0, y, word, 'text-anchor="start"')).join("")
+  svg.innerHTML = words.map(([word, y]) => text(0, y, word, 13, "start")).join("")
     + ten.map((k) => Controls.image(66 + 34 * k, 4, 3.5, Engine.greys(digits, k))).join("")
     + "<g></g>".repeat(1 + width) + left.map((x) => frame(x, 40, clear)).join("");
   const parts = svg.querySelectorAll("g");
@@ -55,7 +54,8 @@ function orbit(root, { networks, digits, removed, neuron, colours, activation })
     const { W, norms, gone, change, most, answers: given } = move(), { word } = trained[activation];
     const answers = [1, 2].flatMap((row) => ten.map((k) => {
       const wrong = given[row][k] !== given[0][k] && `fill="${colours.red}" text-decoration="underline"`;
-      return text(80 + 34 * k, 32 + 20 * row, given[row][k], `font-weight="600" ${wrong || ""}`);
+      const look = `font-weight="600" ${wrong || ""}`;
+      return text(80 + 34 * k, 32 + 20 * row, given[row][k], 13, "middle", look);
     }));
     const columns = left.map((x, k) => {
       const high = Math.min(80, 9 * norms[k]), row = W.d.subarray(64 * k, 64 * k + 64);
@@ -67,7 +67,7 @@ function orbit(root, { networks, digits, removed, neuron, colours, activation })
         `<rect x="${x + 8}" y="${240 - high}" width="24" height="${high}" stroke-dasharray="3 2" ${look}/>`,
         Controls.image(x + 2, 89, 4.5, shares, colours.blue),
         Controls.image(x + 2, 89, 4.5, shares.map((share) => -share), colours.red),
-        text(x + 20, 234 - high, number(norms[k], 1)), text(x + 20, 258, order[k] + 1),
+        text(x + 20, 234 - high, number(norms[k], 1), 13), text(x + 20, 258, order[k] + 1, 13),
       ].join("");
     });
     [answers.join(""), ...columns].forEach((drawn, k) => Controls.fill(parts[k], drawn));

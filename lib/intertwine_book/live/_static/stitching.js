@@ -21,8 +21,7 @@ function Stitching({ networks, digits, fit, hidden }) {
   const origin = (state) => `${state.front} ${place(state)}`;
   const cut = ({ layer, before }) => activations[layer - 1] + (before ? 0 : 1);
 
-  // ---- fronts: the activations of all digits at the cut
-
+  // Fronts: the activations of all digits at the cut.
   const theirs = (state) => once(`back ${place(state)}`, () => Engine.run(back, images, { to: cut(state) }));
 
   function hiddenElement(n) {  // of the group of ReLU: from which channel each comes, and its unit
@@ -49,8 +48,7 @@ function Stitching({ networks, digits, fit, hidden }) {
   const toJudge = (state) => once(`judged ${origin(state)}`, () =>
     Engine.samples(features(state), fit, images.n));
 
-  // ---- statistics: means of channels and their products, summed over digits and positions
-
+  // Statistics: means of channels and their products, summed over digits and positions.
   const rowSums = (X) => A.times(X, A.matrix(X.c, 1, new Float64Array(X.c).fill(1))).d;
   const ofBack = (Y) => ({ Y, count: Y.c, b: rowSums(Y), BB: A.inner(Y, Y) });
   const sums = (X, back) => ({ ...back, a: rowSums(X), AA: A.inner(X, X), AB: A.inner(X, back.Y) });
@@ -72,8 +70,6 @@ function Stitching({ networks, digits, fit, hidden }) {
     const known = once(`known ${place(state)}`, () => ofBack(Engine.channels(theirs(state), fit)));
     return sums(Engine.channels(features(state), fit), known);
   });
-
-  // ---- maps
 
   const path = (n) => once(`path ${n}`, () => A.rotation(n, 3));
   const turning = (state) => path(theirs(state).c)(state.turn);
@@ -121,8 +117,6 @@ function Stitching({ networks, digits, fit, hidden }) {
     const inputs = state.map === "by hand" ? state.hand : A.assignment(A.each(gain, (v) => -v));
     return { W: permutation(S, inputs, state.map !== "permutation"), bias };
   }
-
-  // ---- what comes out
 
   // With batch norm re-estimated the digits of the fit pass, too: the back's statistics are theirs.
   function stitched(state) {

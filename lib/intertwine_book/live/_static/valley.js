@@ -2,27 +2,18 @@
 //
 // u is the norm of the weights into the hidden neurons, biases included, and v that of the weights out of
 // them; all else is as trained. With ReLU the outputs are s·z + b, where s = uv / (u₀v₀); as trained, s = 1.
-function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours, pictures, most, far, high }) {
+function valley(root, { table, norms: [u0, v0], start, colours, pictures, most, far, high }) {
   const { element, slider, number } = Controls;
-  const z = Engine.halves(scores), n = labels.length, c = bias.length;  // those of a sample one after another
+  const { from, per, values, slopes } = table;
   let u, v, first, path, rate = start.rate, decay = 0, run = 0, stopped;
 
-  function loss(a, b) {  // the mean cross-entropy, and its derivative with respect to s
-    const s = a * b / u0 / v0;
-    let value = 0, slope = 0;
-    for (let i = 0; i < n; i++) {
-      const right = labels[i], score = (k) => bias[k] + s * z[i * c + k];
-      let top = -Infinity, all = 0, mean = 0;
-      for (let k = 0; k < c; k++) top = Math.max(top, score(k));
-      for (let k = 0; k < c; k++) {
-        const weight = Math.exp(score(k) - top);
-        all += weight;
-        mean += weight * z[i * c + k];
-      }
-      value += (Math.log(all) + top - score(right)) / n;
-      slope += (mean / all - z[i * c + right]) / n;
-    }
-    return { value, slope };
+  // The mean cross-entropy, and its derivative with respect to s: between two places of the table a cubic.
+  function loss(a, b) {
+    const s = a * b / u0 / v0, at = Math.max(0, Math.min(values.length - 1.001, (s - from) * per));
+    const k = Math.floor(at), x = at - k, rise = values[k + 1] - values[k];
+    const m = slopes[k] / per, n = slopes[k + 1] / per;
+    const c = 3 * rise - 2 * m - n, d = m + n - 2 * rise;
+    return { value: values[k] + x * (m + x * (c + x * d)), slope: per * (m + x * (2 * c + 3 * x * d)) };
   }
   const imbalance = () => u * u - v * v;
 
@@ -34,7 +25,7 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours, p
       const d = points.map(([a, b]) => `${X(a).toFixed(1)} ${Y(b).toFixed(1)}`).join("L") || "0 0";
       return `<path d="M${d}" fill="none" stroke="${stroke}" stroke-width="${width}" ${more}/>`;
     };
-    const ball = (a, b, r) => `<circle cx="${X(a)}" cy="${Y(b)}" r="${r}" fill="${colours.blue}"/>`;
+    const ball = (a, b, r) => Controls.circle(X(a), Y(b), r, `fill="${colours.blue}"`);
     svg.innerHTML = `${drawn}<g></g>`;
     return { svg, line, ball, moving: svg.lastChild };
   };
@@ -78,7 +69,7 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours, p
   };
   const descend = (count) => {  // with an eye on it, unless the reader wants no motion
     stopped = false;
-    const mine = ++run, some = Controls.still() ? count : 4;
+    const mine = ++run, some = Controls.still() ? count : Math.ceil(count / 25);
     const go = (left) => {
       if (mine !== run) return;
       for (let k = 0; k < Math.min(some, left); k++) {
@@ -87,6 +78,7 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours, p
         stopped = Math.min(...next) <= 0 || Math.abs(Math.log(next[0] * v0 / next[1] / u0)) > 3.5
           || Math.abs(next[0] * next[1] / u0 / v0 - 3.05) > 2.95;  // the sliders' ranges
         if (stopped) break;
+        if (Math.hypot(next[0] - u, next[1] - v) < 1e-4) left = 0;  // it lies still
         [u, v] = next;
         path.push(next);
       }
@@ -111,6 +103,7 @@ function valley(root, { scores, bias, labels, norms: [u0, v0], start, colours, p
     text: (l) => `λ = ${number(l, 4)}`, moved: (l) => { decay = l; } });
   Controls.buttons(root, {
     "descend: 100 steps": () => descend(100),
+    "until it lies still": () => descend(3000),
     "one step": () => descend(1),
     "as trained": () => { drop(u0, v0); say(); },
   });
