@@ -14,7 +14,7 @@ from intertwine_book.build import download, facts
 from intertwine_book.build.interactive import DARK
 from intertwine_book.build.pdf import chromium, one_page
 from intertwine_book.figures.style import COLOURS, PAPER
-from intertwine_book.told import read_told
+from intertwine_book.read_told import read_told
 
 ROOT = Path(__file__).parent.parent
 OURS = ", ".join(f'"intertwine_book.build.{name}"' for name in ("numbering", "interactive"))

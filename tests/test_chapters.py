@@ -69,7 +69,8 @@ def test_the_record_and_the_chapter_of_contributing_run_and_share_a_fact(world, 
     (world / "chapters/records/08_squares.py").write_text(record)
     (world / "chapters/08_squares.py").write_text(chapter)
     book = Book(world)
-    node, _ = execute.prepare(book.notebooks["records/08_squares"], {"scale": "desk"})
+    name = "records/08_squares"
+    node, _ = execute.prepare(book.notebooks[name], book.overrides("desk")[name])
     run(node, world, world / "chapters")
     told = json.loads((book.recorded("08_squares") / "told.json").read_text())
     assert [each["said"] for each in told["claims"]] == ["no counterexample"]

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from intertwine_book.build.layout import Book
+from intertwine_book.read_told import read_all
 from intertwine_book.record import PROVENANCE
 from intertwine_book.tidy import read
-from intertwine_book.told import read_all
 
 BOOK = Book(Path(__file__).parent.parent)
 RUNS = [Path(each) for each in os.environ.get("INTERTWINE_RUNS", "").split(os.pathsep) if each]

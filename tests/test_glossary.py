@@ -16,10 +16,8 @@ def entries() -> dict[tuple[str, ...], str]:
 
 def shown(chapter: str) -> str:
     """The words of a page, as they stand in its sources."""
-    captions = ROOT / f"chapters/captions/{chapter}.yml"
     prose = re.findall(r"^# (.*)", (ROOT / f"chapters/{chapter}.py").read_text(), re.MULTILINE)
-    said = captions.read_text() if captions.is_file() else ""  # else they stand behind their figures
-    return " ".join(" ".join([*prose, said]).replace("*", "").split()).lower()
+    return " ".join(" ".join(prose).replace("*", "").split()).lower()
 
 
 def test_a_term_occurs_in_a_chapter_that_the_glossary_sends_one_to():

@@ -44,6 +44,6 @@ def test_the_commit_is_that_of_the_librarys_own_checkout(tmp_path, monkeypatch):
 
 
 def test_reading_tables_and_verdicts_does_not_import_torch():
-    code = "import sys; from intertwine_book import claims, tidy, told; print('torch' in sys.modules)"
+    code = "import sys; from intertwine_book import claims, read_told, tidy; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -15,7 +15,7 @@ from bs4 import BeautifulSoup
 from intertwine_book import claims
 from intertwine_book.claims.board import OUTCOMES, SETTINGS, scale_in_words
 from intertwine_book.claims.claim import ERRATA, READING, claim_from
-from intertwine_book.told import read_all
+from intertwine_book.read_told import read_all
 
 ROOT = Path(__file__).parents[1]
 BASE = {"id": "scale", "paper": "godfrey2022", "place": "Scale", "statement": "...", "kind": "universal"}

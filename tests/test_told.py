@@ -5,10 +5,10 @@ import json
 import pandas as pd
 import pytest
 
-from intertwine_book.claim import Told
 from intertwine_book.claims import corrected
+from intertwine_book.read_told import read_all, read_told
 from intertwine_book.record import Record
-from intertwine_book.told import read_all, read_told
+from intertwine_book.told import Told
 
 PLACE = {"paper": "godfrey2022", "place": "Figure 1", "link": "rec-figure-1"}
 ROWS = pd.DataFrame(
@@ -140,10 +140,16 @@ def test_what_is_told_is_read_again_as_it_was(told, tmp_path):
 
 @pytest.mark.parametrize("condition", [False, [True, False], [], pd.Series([1.0, float("nan")]) > 0.5])
 def test_a_sentence_that_the_rows_contradict_stops_the_notebook_but_not_at_smoke(tmp_path, condition):
-    with pytest.raises(AssertionError, match="It does"):
-        Told(Record(tmp_path), "03_x", "quick").check("It does.", condition)
-    Told(Record(own=tmp_path), "03_x", "smoke").check("It does.", condition)
-    Told(Record(tmp_path, own=tmp_path / "own"), "03_x", "desk").check("It does.", condition)
+    strict = Told(Record(tmp_path, writes=True), "03_x", "desk")
+    strict.check_all({"It does.": condition, "It does, too.": True, "It never does.": False})
+    with pytest.raises(AssertionError, match=r"It does\. True in .* It never does\. True in 0 of 1 cases\.$"):
+        strict.board()  # at the end: rows of later tables are not lost
+    assert not (tmp_path / "told.json").exists()
+    own = Record(own=tmp_path), Record(tmp_path, own=tmp_path / "own")
+    for record, scale in zip(own, ("smoke", "desk"), strict=True):
+        free = Told(record, "03_x", scale)
+        free.check("It does.", condition)
+        free.board()
 
 
 def test_an_id_and_a_fact_have_one_meaning(told):

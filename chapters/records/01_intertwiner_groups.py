@@ -54,13 +54,13 @@ from intertwine.groups.affine import affine_intertwiners
 from intertwine.groups.probe import Probe
 from intertwine.groups.scalar import gaussian
 from intertwine.weightspace import find_symmetries, relative_error
-from intertwine_book.claim import Told
 from intertwine_book.figures import style
 from intertwine_book.figures.dots import dots
 from intertwine_book.figures.readable import readable
 from intertwine_book.models import fcn
 from intertwine_book.record import Record
 from intertwine_book.tidy import every, of
+from intertwine_book.told import Told
 
 style.use_style()
 record = Record.at("01_intertwiner_groups", scale, own)

@@ -55,13 +55,13 @@ from intertwine import devices
 from intertwine.groups import GReLU, as_activation, intertwiner_group
 from intertwine.weightspace import balance, find_symmetries, imbalance, relative_error
 from intertwine_book import data, models
-from intertwine_book.claim import Told
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import mean_curves, single_curves
 from intertwine_book.figures.readable import readable
 from intertwine_book.live.valley import of_digits
 from intertwine_book.record import Record
 from intertwine_book.tidy import ends, every, of
+from intertwine_book.told import Told
 
 style.use_style()
 device = devices.pick(device)

@@ -56,7 +56,6 @@ from intertwine.training import evaluate
 from intertwine.weightspace import find_symmetries, fold_biases, relative_error, verify
 from intertwine.weightspace.solve.draw import in_symbols
 from intertwine_book import data, models, zoo
-from intertwine_book.claim import Told
 from intertwine_book.figures import style
 from intertwine_book.figures.readable import readable
 from intertwine_book.live.architectures import Switches
@@ -64,6 +63,7 @@ from intertwine_book.live.recorded import recorded
 from intertwine_book.live.views import key
 from intertwine_book.record import Record
 from intertwine_book.tidy import every, of
+from intertwine_book.told import Told
 
 style.use_style()
 device = devices.pick(device)

@@ -63,7 +63,6 @@ from intertwine.weightspace import (
     relative_error,
 )
 from intertwine_book import data, zoo
-from intertwine_book.claim import Told
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.dots import dots
@@ -72,6 +71,7 @@ from intertwine_book.intervals import interval
 from intertwine_book.models.patch_transformer import PatchTransformer
 from intertwine_book.record import Record
 from intertwine_book.tidy import every, of
+from intertwine_book.told import Told
 
 style.use_style()
 device = devices.pick(device)

@@ -52,7 +52,6 @@ from myst_nb import glue
 from intertwine import devices
 from intertwine.training import MultiStep
 from intertwine_book import data, sanity, zoo
-from intertwine_book.claim import Told
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.dots import dots
@@ -62,6 +61,7 @@ from intertwine_book.figures.scatter import scatter
 from intertwine_book.intervals import interval
 from intertwine_book.record import Record
 from intertwine_book.tidy import ends, every, of
+from intertwine_book.told import Told
 
 style.use_style()
 device = devices.pick(device)

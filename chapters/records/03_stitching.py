@@ -59,7 +59,6 @@ from intertwine.stitching import STITCH_RECIPES, Junction, LowRank, barriers, li
 from intertwine.training import evaluate
 from intertwine.weightspace import find_symmetries, match, relative_error
 from intertwine_book import data, models, zoo
-from intertwine_book.claim import Told
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.dots import dots
@@ -68,6 +67,7 @@ from intertwine_book.intervals import interval
 from intertwine_book.models import published_pairs
 from intertwine_book.record import Record
 from intertwine_book.tidy import ends, every, of, plain
+from intertwine_book.told import Told
 
 style.use_style()
 device = devices.pick(device)

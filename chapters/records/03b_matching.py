@@ -58,7 +58,6 @@ from intertwine.features import rows as as_rows
 from intertwine.stitching import STITCH_RECIPES, Junction, barriers, stitch_all, stitch_at
 from intertwine.training import evaluate
 from intertwine_book import data, models, zoo
-from intertwine_book.claim import Told
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.dots import dots
@@ -68,6 +67,7 @@ from intertwine_book.figures.scatter import scatter
 from intertwine_book.models import cuts, published_pairs
 from intertwine_book.record import Record
 from intertwine_book.tidy import ends, every, linked, of
+from intertwine_book.told import Told
 
 style.use_style()
 device = devices.pick(device)

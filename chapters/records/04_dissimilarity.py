@@ -59,7 +59,6 @@ from intertwine.similarity.inputs import arranged, centred
 from intertwine.similarity.moments import compressed
 from intertwine.stitching.batch_norm import reestimate
 from intertwine_book import data, models, zoo
-from intertwine_book.claim import Told
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.dots import dots
@@ -69,6 +68,7 @@ from intertwine_book.intervals import interval
 from intertwine_book.models import published_pairs
 from intertwine_book.record import Record, on_record
 from intertwine_book.tidy import ends, every, of
+from intertwine_book.told import Told
 
 style.use_style()
 device = devices.pick(device)

@@ -62,7 +62,6 @@ from intertwine.similarity import MEASURES, cca, cka, r2, svcca
 from intertwine.stitching import STITCH_RECIPES, Junction, StitchRecipe, stitch_at
 from intertwine.training import evaluate
 from intertwine_book import data, models, zoo
-from intertwine_book.claim import Told
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.matrices import heatmap
@@ -72,6 +71,7 @@ from intertwine_book.intervals import interval
 from intertwine_book.models import published_pairs
 from intertwine_book.record import Record
 from intertwine_book.tidy import ends, every, linked, of
+from intertwine_book.told import Told
 
 style.use_style()
 device = devices.pick(device)

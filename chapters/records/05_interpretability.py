@@ -57,7 +57,6 @@ from intertwine.features import activations
 from intertwine.groups import Orthogonal
 from intertwine_book import data, models, zoo
 from intertwine_book import dissected as experiment
-from intertwine_book.claim import Told
 from intertwine_book.data import Segmented
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import single_curves
@@ -67,6 +66,7 @@ from intertwine_book.intervals import interval
 from intertwine_book.record import Record
 from intertwine_book.slopes import added, slopes
 from intertwine_book.tidy import ends, every, of
+from intertwine_book.told import Told
 
 style.use_style()
 device = devices.pick(device)

@@ -53,7 +53,6 @@ from intertwine import genni
 from intertwine.genni import Problem
 from intertwine.groups import GReLU
 from intertwine.shallow import ShallowReLU, stabilizer
-from intertwine_book.claim import Told
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.epsilon_slider import epsilon_slider
@@ -65,6 +64,7 @@ from intertwine_book.intervals import interval
 from intertwine_book.models import fcn
 from intertwine_book.record import Record
 from intertwine_book.tidy import every, of
+from intertwine_book.told import Told
 
 style.use_style()
 record = Record.at("06_genni", scale, own)

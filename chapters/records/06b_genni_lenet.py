@@ -52,13 +52,13 @@ from torch import nn
 from intertwine import devices, genni
 from intertwine.genni import Problem
 from intertwine_book import data, models
-from intertwine_book.claim import Told
 from intertwine_book.figures.genni import Losses, embeddings, loss_planes
 from intertwine_book.figures.readable import readable
 from intertwine_book.figures.style import use_style
 from intertwine_book.genni_authors import authors_draws
 from intertwine_book.record import Record
 from intertwine_book.tidy import of
+from intertwine_book.told import Told
 
 use_style()
 device = devices.pick(device)

@@ -74,13 +74,13 @@ from intertwine.shallow.random_networks import random_integers, random_scales
 from intertwine.shallow.relu_network import from_rows
 from intertwine.training import train
 from intertwine_book import data, models, zoo
-from intertwine_book.claim import Told
 from intertwine_book.figures import style
 from intertwine_book.figures.readable import readable
 from intertwine_book.figures.shallow import hidden_counts
 from intertwine_book.known_pairs import PAIR_KINDS, known_pair
 from intertwine_book.record import Record
 from intertwine_book.tidy import every, of
+from intertwine_book.told import Told
 
 style.use_style()
 device = devices.pick(device)

@@ -81,7 +81,7 @@ def precision(network: nn.Module, device: torch.device, dtype: str = "auto") -> 
     "auto" is bfloat16 where the device multiplies matrices of it (a GPU since Ampere, a CPU with AMX or
     AVX512-BF16), the network has convolutions, and all its weights are float32, which they stay. There
     bfloat16 is about twice as fast, and slower for a small network of linear layers alone. The environment
-    variable INTERTWINE_DTYPE takes the place of the rule: measure where in doubt (`bench_training.py`).
+    variable INTERTWINE_DTYPE takes the place of the rule: measure where in doubt.
 
     Args:
         dtype: "auto", or "float32" or "bfloat16" whatever the rule says.

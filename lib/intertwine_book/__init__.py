@@ -1,1 +1,1 @@
-"""The book's own code: experiments and figures of its chapters, results, claims, and the build."""
+"""The book's own code: networks, data, records with their claims, figures, instruments, and the build."""

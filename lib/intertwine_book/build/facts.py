@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any
 
+from intertwine_book.read_told import read_told
 from intertwine_book.record import kept_folder
-from intertwine_book.told import read_told
 
 _ROLE = re.compile(r"{fact}`(\w+)\.([^`:]+):?([^`]*)`")
 _PERCENT = re.compile(r"(?<=[\d`]) %(?!%| \d)")  # of a number, and no operator of a program

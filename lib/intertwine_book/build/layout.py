@@ -89,14 +89,15 @@ class Book:
         raise BookError(unknown("chapter", name, self.notebooks))
 
     def overrides(self, profile: str) -> dict[str, dict]:
-        """A profile's parameters, chapter by chapter: `chapters/profiles/<profile>.yml`."""
+        """A profile's parameters by notebook: `chapters/profiles/<profile>.yml`; a record has its scale."""
         if profile not in self.profiles:
             raise BookError(unknown("profile", profile, self.profiles))
         path = self.root / "chapters/profiles" / f"{profile}.yml"
         sections = yaml.safe_load(path.read_text()) or {}
         if stray := [section for section in sections if section not in self.notebooks]:
             raise BookError(f"In {path.name}: " + unknown("chapter", stray[0], self.notebooks))
-        return {name: sections.get(name) or {} for name in self.notebooks}
+        scale = {name: {"scale": profile} for name in self.records}
+        return {name: scale.get(name, {}) | (sections.get(name) or {}) for name in self.notebooks}
 
 
 def _short(number: str) -> str:

@@ -16,7 +16,7 @@ from intertwine import files
 from intertwine_book.build import execute, facts, freshness, status
 from intertwine_book.build.layout import PROFILES, Book, BookError
 from intertwine_book.claims import corrected, scoreboard, summary
-from intertwine_book.told import read_all
+from intertwine_book.read_told import read_all
 
 _PERCENT = re.compile(r"(reading sources|writing output)\.*\s*\[\s*(\d+)%\]")
 

@@ -1,4 +1,4 @@
-"""The networks that the story is about: trained once, each kept in ``data/networks`` when finished."""
+"""The networks that records name: trained once, each kept in ``data/networks`` when finished."""
 
 from collections.abc import Callable
 from dataclasses import replace

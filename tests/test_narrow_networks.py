@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from intertwine_book.told import read_told
+from intertwine_book.read_told import read_told
 
 ROOT = Path(__file__).parents[1]
 SAID = re.compile(r"\bwidths? [\d{]|\bdigits\b|\bnarrow|\bsmall networks")
