@@ -162,6 +162,7 @@ def ends(**values: Any) -> dict[str, float]:
         {'lost_low': 4.0, 'lost_high': 9.0}
     """
     flat = {name: np.ravel(each) for name, each in values.items()}
+    flat = {name: each if each.size else np.array([np.nan]) for name, each in flat.items()}  # at smoke
     how = {"low": np.nanmin, "high": np.nanmax}
     return {f"{name}_{end}": of(each).item() for name, each in flat.items() for end, of in how.items()}
 
