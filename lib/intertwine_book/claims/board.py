@@ -93,8 +93,8 @@ def _sum(judged: Judged) -> str:
     loose = int(fails["loose"].sum())
     return (
         f"{markdown_table(rows)}\n\nOf the mathematical statements that disagree {len(fails) - loose} are "
-        f"false as printed, and {loose} are misprints, loose words or lack a hypothesis. At another scale, with "
-        "smaller networks or shorter training, neither agreement nor disagreement is proof. "
+        f"false as printed, and {loose} are misprints, loose words or lack a hypothesis. At another scale, "
+        "with smaller networks or shorter training, neither agreement nor disagreement is proof. "
         f"{(table['outcome'] == 'no verdict').sum()} more statements have no verdict."
     )
 
