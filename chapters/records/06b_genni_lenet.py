@@ -328,7 +328,7 @@ claim(
     link="rec-lenet-draws",
     erratum={
         "kind": "remark",
-        "context": "GENNI searches for parameters whose loss is small; five LeNets span the pictures of figures 5 and 6.",
+        "context": "GENNI searches for parameters of small loss; five LeNets span the pictures of figures 5 and 6.",
         "quote": "with low enough loss",
         "found": "Network {network} has {relative:.2f} times the loss of the zero function. "
         "This holds for {deciding} of the {cases} networks.",
