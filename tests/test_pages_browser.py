@@ -94,7 +94,7 @@ SOUGHT = {
     "stitch": ["chapters/03_stitching", "api/stitching"],
     "stitch two networks": ["api/tasks", "chapters/03_stitching", "api/stitching"],
     "compare layers": ["api/similarity", "chapters/04_dissimilarity"],
-    "rotate residual stream": ["api/smaller", "chapters/01d_orbits"],
+    "rotate residual stream": ["api/smaller", "api/recipes", "chapters/01d_orbits"],
     "CKA": ["chapters/04_dissimilarity", "api/similarity"],
     "GELU": ["chapters/01_intertwiner_groups"],
     "cite": ["intro"],

@@ -1,5 +1,5 @@
 // What a search shows first: the page whose title is what was asked for, then a term of the glossary or a function of
-// that name, then headings, whether in a chapter or of the library. A rare word of a query counts more than one that
+// that name, then headings, whether in a chapter or of the library; records come behind. A rare word of a query counts more than one that
 // most pages have.
 var Scorer = (() => {
   const stems = (text) => {
@@ -33,8 +33,9 @@ var Scorer = (() => {
       if (known.query !== query) known = prepared(query);
       if (/intertwine_book/.test(title)) return score - 60;
       if (description) return 36 * known.fit(title.split(".").at(-1)) + score / 10;
-      if (anchor) return anchor.startsWith("#term-") ? 0.38 * score : 30 * known.fit(title.split(" > ").at(-1)); // a term, a section
-      return known.of.get(page) + score / 5 + (late.test(page) ? -5 : page.startsWith("chapters/") ? 1 : 0);
+      const proof = page.startsWith("chapters/records/") ? -12 : 0;
+      if (anchor) return proof + (anchor.startsWith("#term-") ? 0.38 * score : 30 * known.fit(title.split(" > ").at(-1))); // a term, a section
+      return proof + known.of.get(page) + score / 5 + (late.test(page) ? -5 : page.startsWith("chapters/") ? 1 : 0);
     },
     objNameMatch: 11,
     objPartialMatch: 6,
