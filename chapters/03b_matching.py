@@ -348,7 +348,8 @@ dots(
 # %% [markdown]
 # **With batch norm frozen, the best fit keeps {fact}`03b_matching.direct:.0f` % of model 2's accuracy, a map that the
 # task trains {fact}`03b_matching.task:.0f` %**, on average over layers.
-# From the second layer on the task is ahead in each pair; at the first there is no gap.
+# From the second layer on the task is ahead in each pair, and in each of five more ({ref}`rec-ten-pairs`); at the first
+# there is hardly a gap.
 # Of what training gains, a restored variance gains half on average, and re-estimating batch norm after the stitch
 # nearly half.
 # Training still keeps more in each pair.

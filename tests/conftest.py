@@ -181,6 +181,16 @@ def browser():
         started.close()
 
 
+@pytest.fixture(scope="module")
+def page(browser):
+    """A page without formulas and pictures, which take longer than all the rest."""
+    opened = browser.new_page()
+    opened.route(
+        re.compile("/mathjax/|/_images/|plotly|fontawesome|[.](css|woff2)"), lambda route: route.abort()
+    )
+    return opened
+
+
 @pytest.fixture(scope="session")
 def node() -> Callable[..., Any]:
     """A function that runs files of `live/_static`, then a body of JavaScript, whose keywords are in `given`.

@@ -1,7 +1,6 @@
 """The built pages as a reader has them, wide and on a telephone, light and dark, in a headless browser."""
 
 import os
-import re
 from pathlib import Path
 
 import pytest
@@ -75,16 +74,6 @@ def test_ten_stops_of_the_tab_key_lead_to_the_first_control_of_a_page_at_most(br
 
 
 # --- what a reader types into the search ---
-
-
-@pytest.fixture(scope="module")
-def page(browser):
-    """A page without formulas and pictures, which take longer than all the rest."""
-    opened = browser.new_page()
-    opened.route(
-        re.compile("/mathjax/|/_images/|plotly|fontawesome|[.](css|woff2)"), lambda route: route.abort()
-    )
-    return opened
 
 
 # what people type, and the pages that they want: one of them is among the first two

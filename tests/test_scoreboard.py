@@ -290,16 +290,6 @@ def test_a_record_shows_the_words_of_the_scoreboard():
         assert shown == Counter({word: n for (of, word), n in words.items() if of == chapter}), chapter
 
 
-@pytest.fixture(scope="module")
-def page(browser):
-    """A page without formulas and pictures, which take longer than all the rest."""
-    opened = browser.new_page()
-    opened.route(
-        re.compile("/mathjax/|/_images/|plotly|fontawesome|[.](css|woff2)"), lambda route: route.abort()
-    )
-    return opened
-
-
 def shown(page) -> int:
     return page.locator("table.scoreboard tbody tr:not([hidden])").count()
 

@@ -688,17 +688,24 @@ readable(ten_shown, ten_headings, digits=1, title="Relative accuracy, %: five pa
 ten_by_place = wide(ten)
 ten_later = ten_by_place[ten_by_place.index.get_level_values("layer") >= TWO]
 ten_ahead = ten_later["task loss"] > ten_later["least squares"]
-told.check(
-    "Averaged over all ten pairs, the task is ahead of the best fit at each layer from 2 on.",
-    (ten_later["task loss"] - ten_later["least squares"]).groupby("layer").mean() > 0,
+ten_gain = (ten_by_place["variance restored"] - ten_by_place["least squares"]).groupby("pair").mean()
+told.check_all(
+    {
+        "From layer 2 on the task is ahead of the best fit at each layer of each of ten pairs.": ten_ahead,
+        "Averaged over layers, restoring the variance gains in each of ten pairs.": ten_gain > 0,
+    }
 )
-told.say(ten_pairs=ten["pair"].nunique(), ten_ahead=ten_ahead.sum(), ten_places=len(ten_ahead))
+ten_first = ten_by_place[ten_by_place.index.get_level_values("layer") == ONE]
+ten_gap_1 = ten_first["task loss"] - ten_first["least squares"]
+told.say(ten_pairs=ten["pair"].nunique(), ten_places=len(ten_ahead), ten_gap_1=ten_gap_1.max())
 
 # %% [markdown]
-# *Means hardly move; "in each pair" does not always survive.*
-# From layer 2 on a stitch by task loss is ahead of the best fit at {fact}`03b_matching.ten_ahead:.0f` of
-# {fact}`03b_matching.ten_places:.0f` layers of ten pairs, where five pairs had no exception.
-# With `-p more_pairs 5` every sentence of this record is judged on all ten, and the run names those that are false.
+# *What five pairs showed, all ten show*: from layer 2 on a stitch by task loss is ahead of the best fit at each of
+# {fact}`03b_matching.ten_places:.0f` layers of ten pairs, and restoring the variance gains in each pair.
+# Bounds of smaller sentences do not all hold of ten: at layer 1 the gap between the two is
+# {fact}`03b_matching.ten_gap_1:.1f` points in one pair, where five stay below a tenth.
+# With `-p more_pairs 5` every sentence of this record is judged on all ten, and the run names those that are false;
+# where a sentence counts its pairs, ten make it false, too.
 #
 # *What would change it*: the other tables on ten pairs; then the sentences follow.
 #
