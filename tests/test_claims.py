@@ -130,6 +130,7 @@ def test_an_ordering_is_antisymmetric_and_agrees_with_the_paired_t_test(pairs):
     forth, back = (verdict(claim(**ORDERING), larger=x, smaller=y) for x, y in ((a, b), (b, a)))
     opposite = {"reproduced": "differs", "differs": "reproduced"}
     assert back.word == opposite.get(forth.word, forth.word)
+    assert (forth.word == "inconclusive") == ("would settle it" in forth.measured)
     if forth.word == "reproduced":
         assert np.mean(a) > np.mean(b)
     if np.std(np.subtract(a, b)) > 1e-6:

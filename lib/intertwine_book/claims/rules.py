@@ -123,6 +123,9 @@ def _ordering(claim: Claim, rows: pd.DataFrame) -> Verdict:
         text += f"; less than {matters:g} does not matter"
     if word == "inconclusive" and abs(mean) > half:
         text += f"; one sign, but perhaps less than the {matters:g} that matters"
+    if word == "inconclusive":  # this mean would be a difference, or none
+        enough = abs(mean) if abs(mean) >= matters else matters - abs(mean)
+        text += f"; {trials_needed(values, enough)}"
     p = p_value(values, claim.resolution)
     numbers = {"mean": mean, "low": mean - half, "high": mean + half, "cases": len(values)}
     interval = (mean, mean - half, mean + half)
