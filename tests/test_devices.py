@@ -1,8 +1,6 @@
-"""Convolutions in bfloat16: as near to float64 as rounding lets them, and a sentence where they are not."""
+"""Convolutions in bfloat16 are as near to float64 as rounding lets them."""
 
-import re
-import time
-from itertools import cycle
+import copy
 
 import pytest
 import torch
@@ -17,9 +15,29 @@ NETWORKS = {
     "resnet20 B": lambda: models.resnet20(option="B"),
     "tiny10": lambda: models.tiny10(),
 }
-
-
 SIDES = {"myrtle 64": (32, 24, 16, 8)}  # training may begin on smaller images
+ROUNDING = torch.finfo(torch.bfloat16).eps
+
+
+def error_of(conv: nn.Conv2d, images: Tensor, dtype: torch.dtype = torch.bfloat16) -> float:
+    """How far a convolution under autocast is from float64, forward and backward.
+
+    It is the largest error of the outputs, and of the gradients of |outputs|²/2 for images and weights. Each
+    is divided by the largest entry of its tensor. Float64 is given operands that are rounded to `dtype`, too.
+    So a right kernel rounds once, by at most eps / 2, where eps = 2⁻⁷ for the 8 bits of bfloat16. It stays
+    below eps if it rounds a partial sum as well. One that leaves out a term is wrong by a multiple of eps.
+    """
+    images = images.detach().requires_grad_()
+    with devices.autocast(images.device, dtype):
+        outputs = conv(images)
+    direction = outputs.detach()
+    ours = (outputs, *torch.autograd.grad(outputs, (images, *conv.parameters()), direction))
+    conv = copy.deepcopy(conv).to(dtype).double()
+    images = images.detach().to(dtype).double().requires_grad_()
+    outputs = conv(images)
+    exact = (outputs, *torch.autograd.grad(outputs, (images, *conv.parameters()), direction.double()))
+    errors = [(a - b).abs().max() / b.abs().max() for a, b in zip(ours, exact, strict=True)]
+    return torch.stack(errors).max().item()
 
 
 def convolutions(network: nn.Module, sides: tuple[int, ...]) -> dict[str, tuple[nn.Conv2d, torch.Size]]:
@@ -47,16 +65,17 @@ def test_convolutions_of_our_networks_in_bfloat16_are_those_of_float64_rounded(n
         pytest.skip("this CPU trains in float32, and takes minutes for these convolutions in bfloat16")
     for described, (conv, shape) in convolutions(network, SIDES.get(name, (32,))).items():
         images = torch.randn((8, *shape), generator=generator).to(memory_format=torch.channels_last)
-        assert devices.convolution_error(conv, images) <= torch.finfo(torch.bfloat16).eps, described
+        error = error_of(conv, images)
+        assert error <= ROUNDING, f"{described} is off by {error:.1%}: set INTERTWINE_DTYPE=float32 to train"
 
 
 def test_a_convolution_that_rounds_less_is_nearer_to_float64():
     """So the reference is not the kernel that it judges."""
-    images = torch.randn(8, 3, 16, 16, generator=torch.Generator().manual_seed(0))
-    errors = [
-        devices.convolution_error(models.tiny10().conv1, images, dtype)
-        for dtype in (torch.float32, torch.bfloat16)
-    ]
+    images, conv = (
+        torch.randn(8, 3, 16, 16, generator=torch.Generator().manual_seed(0)),
+        models.tiny10().conv1,
+    )
+    errors = [error_of(conv, images, dtype) for dtype in (torch.float32, torch.bfloat16)]
     assert 0 < errors[0] < 1e-5 < 2**-10 < errors[1]
 
 
@@ -78,54 +97,11 @@ def infinite(*arguments) -> Tensor:
     return RIGHT(*arguments) * float("nan")
 
 
-def slow(*arguments) -> Tensor:
-    time.sleep(0.05)
-    return RIGHT(*arguments)
-
-
-@pytest.mark.parametrize(
-    ("kernel", "words"),
-    [
-        (forgetful, r"is off by \d+\.\d%"),
-        (with_a_wrong_gradient, r"is off by [12]\.\d%"),
-        (infinite, "is off by nan%"),
-        (slow, r"takes \d+ times as long as in float32"),
-    ],
-)
-def test_a_wrong_or_slow_kernel_is_found_where_it_would_be_used(monkeypatch, kernel, words):
+@pytest.mark.parametrize("kernel", [forgetful, with_a_wrong_gradient, infinite])
+def test_a_wrong_kernel_is_farther_off_than_rounding(monkeypatch, kernel):
     def conv2d(*arguments):
         return (kernel if torch.is_autocast_enabled("cpu") else RIGHT)(*arguments)
 
     monkeypatch.setattr(F, "conv2d", conv2d)
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True}, raising=False)
-    sentence = devices.bfloat16_fault()
-    assert re.search(words, sentence) and sentence.count("\n") == 0, sentence
-    assert torch.__version__ in sentence and "set INTERTWINE_DTYPE=float32" in sentence
-    monkeypatch.setenv("INTERTWINE_DTYPE", "float32")
-    assert devices.bfloat16_fault() == ""
-    monkeypatch.delenv("INTERTWINE_DTYPE")
-    monkeypatch.setattr(torch.cpu, "get_capabilities", dict, raising=False)
-    assert devices.bfloat16_fault() == ""
-
-
-def test_reference_kernels_are_found_to_be_slow(monkeypatch):
-    """Those that torch takes where oneDNN has none of its own (pytorch #183815)."""
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True}, raising=False)
-
-    def conv2d(*arguments):
-        monkeypatch.setattr(torch.backends.mkldnn, "enabled", not torch.is_autocast_enabled("cpu"))
-        return RIGHT(*arguments)
-
-    monkeypatch.setattr(F, "conv2d", conv2d)
-    assert "times as long as in float32" in devices.bfloat16_fault()
-
-
-def test_a_busy_machine_is_not_a_slow_kernel(monkeypatch):
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True}, raising=False)
-    busy = cycle([True, True, True, False])
-
-    def seconds(conv, images, dtype):
-        return 0.01 if dtype == torch.float32 or not next(busy) else 0.5
-
-    monkeypatch.setattr(devices, "_seconds", seconds)
-    assert devices.bfloat16_fault() == ""
+    images = torch.randn(8, 3, 16, 16, generator=torch.Generator().manual_seed(0))
+    assert not error_of(models.tiny10().conv1, images) <= ROUNDING  # NaN is none, either

@@ -15,8 +15,8 @@ from intertwine.dissection import (
     dissect,
     geodesic,
     haar_rotation,
-    top_quantile,
 )
+from intertwine.dissection.levels import top_quantile
 from intertwine.dissection.upsampling import beside, stretched
 from intertwine_book.data import scenes
 

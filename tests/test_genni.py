@@ -1,6 +1,7 @@
 """Laws of search, plane and grid: any network, brute force, known solutions, closed forms."""
 
 import copy
+from unittest import mock
 
 import closed_form
 import numpy as np
@@ -14,7 +15,7 @@ from torch.nn.utils import prune
 
 from intertwine import genni
 from intertwine.genni import Problem
-from intertwine.genni.pooling import Maxima
+from intertwine.genni.grid import Maxima
 from intertwine_book import models
 
 seeds = st.integers(0, 2**31)
@@ -68,7 +69,7 @@ NETWORKS: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
 
 @pytest.mark.parametrize("name", NETWORKS)
 @settings(max_examples=6, deadline=None)
-@given(seed=seeds, m=st.integers(1, 3), double=st.booleans(), memory=st.sampled_from([None, 1, 5000]))
+@given(seed=seeds, m=st.integers(1, 3), double=st.booleans(), memory=st.sampled_from([2**22, 1, 5000]))
 def test_the_loss_of_any_network_is_that_of_a_copy_at_every_point(name, seed, m, double, memory):
     dtype = torch.float64 if double else torch.float32
     network, shape = NETWORKS[name][0].to(dtype).eval(), NETWORKS[name][1]
@@ -80,13 +81,15 @@ def test_the_loss_of_any_network_is_that_of_a_copy_at_every_point(name, seed, m,
         return genni.outputs(network, theta[None].to(x), x)[0] + x.flatten(1)[:, :1]
 
     n = 3
-    grid = genni.grid_loss(Problem(network, target, x), flat, (-1, 2), n, memory=memory)
+    with mock.patch.multiple("intertwine.genni.grid", TOGETHER=memory, IN_TURN=memory):
+        grid = genni.grid_loss(Problem(network, target, x), flat, (-1, 2), n)
     points = flat.at(grid.coordinates())
     expected = one_by_one(network, points, x, target(x))
     tol = 1e-10 if double else 1e-4
     assert grid.loss.shape == (n,) * m and grid.axis.tolist() == [-1.0, 0.5, 2.0]
     torch.testing.assert_close(grid.loss.flatten(), expected, rtol=tol, atol=tol)
-    at = genni.loss_at(Problem(network, target, x), points, memory=memory)
+    with mock.patch.multiple("intertwine.genni.grid", TOGETHER=memory, IN_TURN=memory):
+        at = genni.loss_at(Problem(network, target, x), points)
     torch.testing.assert_close(at, expected, rtol=tol, atol=tol)
     assert grid.energy == pytest.approx(target(x).square().flatten(1).sum(1).mean().item(), rel=1e-5)
 

@@ -27,8 +27,8 @@ from intertwine.groups import (
     StabilizerOfOnes,
     intertwiner_group,
     intertwining_error,
-    smaller,
 )
+from intertwine.groups.base import smaller
 
 
 def classes(of: type[MatrixGroup] = MatrixGroup) -> list[type[MatrixGroup]]:

@@ -26,7 +26,8 @@ from intertwine.alignment import (
     statistics,
 )
 from intertwine.data import Dataset, Masks
-from intertwine.dissection import dissect, dissect_each, examples, geodesic, rotation_planes, top_quantile
+from intertwine.dissection import dissect, dissect_each, examples, geodesic, rotation_planes
+from intertwine.dissection.levels import top_quantile
 from intertwine.features import activations, features, lookup, record
 from intertwine.genni import Problem
 from intertwine.groups import (
@@ -70,7 +71,8 @@ from intertwine.stitching import (
     stitch_at,
 )
 from intertwine.stitching.make import join
-from intertwine.training import Recipe, Triangle, check_data, evaluate, train
+from intertwine.training import Recipe, Triangle, evaluate, train
+from intertwine.training.evaluate import check_data
 from intertwine.weightspace import (
     balance,
     canonicalise,

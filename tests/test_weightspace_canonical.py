@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import nn
 from weightspace_models import Net
 
-from intertwine.groups.orthonormal import generic
+from intertwine.groups.matrices import generic
 from intertwine.weightspace import canonicalise, find_symmetries, match
 from intertwine.weightspace.solve.equations import solutions
 

@@ -8,8 +8,7 @@ import torch
 from torch import nn
 
 from intertwine.groups import GeneralLinear, MatrixGroup
-from intertwine.groups.orthonormal import generic
-from intertwine.groups.scalar import gaussian
+from intertwine.groups.matrices import gaussian, generic
 from intertwine.weightspace import canonicalise, find_symmetries, match, relative_error
 from intertwine.weightspace.rules.axes import single
 from intertwine.weightspace.rules.infer import RULES, bind

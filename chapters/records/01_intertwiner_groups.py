@@ -51,8 +51,8 @@ from torch import nn
 
 from intertwine import groups
 from intertwine.groups.affine import affine_intertwiners
+from intertwine.groups.matrices import gaussian
 from intertwine.groups.probe import Probe
-from intertwine.groups.scalar import gaussian
 from intertwine.weightspace import find_symmetries, relative_error
 from intertwine_book.figures import style
 from intertwine_book.figures.dots import dots

@@ -53,7 +53,7 @@ from intertwine import devices, groups
 from intertwine import similarity as sim
 from intertwine.alignment import Statistics
 from intertwine.features import activations, features
-from intertwine.groups.scalar import gaussian
+from intertwine.groups.matrices import gaussian
 from intertwine.similarity.cka import aligned, grelu_normalised
 from intertwine.similarity.inputs import arranged, centred
 from intertwine.similarity.moments import compressed

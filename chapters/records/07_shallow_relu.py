@@ -70,8 +70,8 @@ from intertwine.shallow import (
     zero_factor_rank,
     zero_factor_reduction,
 )
-from intertwine.shallow.random_networks import random_integers, random_scales
-from intertwine.shallow.relu_network import from_rows
+from intertwine.shallow.moves import random_scales
+from intertwine.shallow.relu_network import from_rows, random_integers
 from intertwine.training import train
 from intertwine_book import data, models, zoo
 from intertwine_book.figures import style

@@ -1,6 +1,7 @@
 """Plain chains: modules that call their children one after another, and do nothing else."""
 
 from collections import OrderedDict
+from itertools import pairwise
 from typing import TypeGuard
 
 from torch import nn
@@ -31,3 +32,23 @@ def subchain(chain: nn.Sequential, start: int = 0, end: int | None = None) -> nn
     `chain[start:end]` calls the class, which fails where a subclass has an `__init__` of its own.
     """
     return nn.Sequential(OrderedDict([*chain._modules.items()][start:end]))
+
+
+def pooled_first(network: nn.Module) -> nn.Module:
+    """The same modules and function, with maxima taken before a ReLU, which then has a quarter of the values.
+
+    Example:
+        >>> chain = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.MaxPool2d(2))
+        >>> [type(layer).__name__ for layer in pooled_first(chain)]
+        ['Conv2d', 'MaxPool2d', 'ReLU']
+
+    ReLU is nondecreasing, so it commutes with maxima; outputs and gradients agree bit for bit. Other networks
+    than plain chains are returned as they are.
+    """
+    if not is_chain(network) or network._forward_hooks:
+        return network
+    layers = list(network)
+    for k, (one, two) in enumerate(pairwise(layers)):
+        if type(one) is nn.ReLU and type(two) is nn.MaxPool2d and not two.return_indices:
+            layers[k : k + 2] = two, one
+    return nn.Sequential(*layers)

@@ -7,16 +7,14 @@ in their own type. Training takes deterministic kernels of cuDNN; to the last bi
 
 from __future__ import annotations
 
-import copy
 import os
-import time
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from itertools import chain
 from typing import TypeVar
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 
 AnyModule = TypeVar("AnyModule", bound=nn.Module)
@@ -127,94 +125,19 @@ def input_dtype(
     return own if dtype == torch.float32 else dtype
 
 
-def convolution_error(
-    conv: nn.Conv2d, images: Float[Tensor, "n c h w"], dtype: torch.dtype = torch.bfloat16
-) -> float:
-    """How far a convolution under autocast is from float64, forward and backward.
+def unit(tensors: Iterable[Tensor]) -> float:
+    """The largest rounding unit ε of these tensors' dtypes; 0 where no number is rounded."""
+    return max((torch.finfo(x.dtype).eps for x in tensors if x.is_floating_point()), default=0.0)
+
+
+def tolerated(*models: nn.Module) -> float:
+    """The relative error below which outputs of these models agree: 1e-4, or of 16-bit weights ε^(2/3).
 
     Example:
-        >>> images = torch.randn(
-        ...     2, 3, 8, 8, generator=torch.Generator().manual_seed(0)
-        ... )
-        >>> error = convolution_error(nn.Conv2d(3, 4, 3), images)
-        >>> error <= torch.finfo(torch.bfloat16).eps
-        True
-
-    It is the largest error of the outputs and of the gradients of |outputs|²/2 for images and weights, each
-    divided by the largest entry of its tensor. Float64 is given operands that are rounded to `dtype`, too. So
-    a right kernel rounds once, by at most eps / 2 where eps = 2⁻⁷ for the 8 bits of bfloat16, and stays below
-    eps if it rounds a partial sum as well; one that leaves out a term is wrong by a multiple of eps.
+        >>> tolerated(nn.Linear(2, 3)), round(tolerated(nn.Linear(2, 3).bfloat16()), 3)
+        (0.0001, 0.039)
     """
-    images = images.detach().requires_grad_()
-    with autocast(images.device, dtype):
-        outputs = conv(images)
-    direction = outputs.detach()
-    ours = (outputs, *torch.autograd.grad(outputs, (images, *conv.parameters()), direction))
-    conv = copy.deepcopy(conv).to(dtype).double()
-    images = images.detach().to(dtype).double().requires_grad_()
-    outputs = conv(images)
-    exact = (outputs, *torch.autograd.grad(outputs, (images, *conv.parameters()), direction.double()))
-    errors = [(a - b).abs().max() / b.abs().max() for a, b in zip(ours, exact, strict=True)]
-    return torch.stack(errors).max().item()
-
-
-# layers of a network for images of 3 channels: inputs, outputs, kernel, stride
-_TYPICAL = ((3, 16, 3, 1), (16, 32, 3, 1), (16, 32, 3, 2), (16, 32, 1, 2))
-
-
-def bfloat16_fault() -> str:
-    """One sentence about what is wrong with this CPU's convolutions in bfloat16; empty if nothing is.
-
-    Some versions of torch compute them wrongly on some CPUs, or by reference kernels that take a hundred
-    times as long. Four small layers are compared with float64 and timed beside float32; that takes less than
-    two seconds. On a CPU that trains in float32 (`precision`) there is nothing to find.
-    """
-    if precision(nn.Conv2d(1, 1, 1, device="meta"), torch.device("cpu")) != torch.bfloat16:
-        return ""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # several threads wait for each other where other processes run
-    try:
-        fault = next(filter(None, (_fault(*layer) for layer in _TYPICAL)), "")
-    finally:
-        torch.set_num_threads(threads)
-    return fault and (
-        f"{fault} with torch {torch.__version__} on this CPU: set INTERTWINE_DTYPE=float32 before you train."
-    )
-
-
-def _fault(inputs: int, outputs: int, kernel: int, stride: int) -> str:
-    generator = torch.Generator().manual_seed(0)
-    shapes = (outputs, inputs, kernel, kernel), (8, inputs, 16, 16)
-    weight, images = (
-        torch.randn(shape, generator=generator).to(memory_format=torch.channels_last) for shape in shapes
-    )
-    conv = nn.utils.skip_init(nn.Conv2d, inputs, outputs, kernel, stride, kernel // 2, bias=False)
-    conv.weight.data = weight
-    error = convolution_error(conv, images)
-    if not error <= torch.finfo(torch.bfloat16).eps:  # nan is a fault, too
-        return f"A convolution in bfloat16 is off by {error:.1%}, where rounding explains 0.8%,"
-    slower = _slowdown(conv, images)
-    return f"A convolution in bfloat16 takes {slower:.0f} times as long as in float32" * (slower > 3)
-
-
-def _slowdown(conv: nn.Conv2d, images: Tensor) -> float:
-    """By bfloat16, from float32: the best of ten each, in turn, as other processes only slow them down."""
-    rounds: list[list[float]] = []
-    start = time.perf_counter()
-    while not rounds or (len(rounds) < 10 and time.perf_counter() - start < 0.5):  # one of a reference kernel
-        rounds.append([_seconds(conv, images, dtype) for dtype in (torch.float32, torch.bfloat16)])
-    full, half = map(min, zip(*rounds, strict=True))
-    return half / full
-
-
-def _seconds(conv: nn.Conv2d, images: Tensor, dtype: torch.dtype) -> float:
-    """Of one pass forward and backward."""
-    images = images.detach().requires_grad_()
-    start = time.perf_counter()
-    with autocast(images.device, dtype):
-        outputs = conv(images)
-    torch.autograd.grad(outputs.sum(), (images, conv.weight))
-    return time.perf_counter() - start
+    return max(1e-4, unit(x for model in models for x in model.parameters()) ** (2 / 3))
 
 
 def _multiplies_bfloat16(device: torch.device) -> bool:

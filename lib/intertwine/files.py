@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 from tqdm import tqdm
@@ -116,6 +117,39 @@ def write_whole(path: str | Path) -> Iterator[Path]:
         raise OSError(errno.ENOSPC, said, str(path)) from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def save_tensors(path: str | Path, content: dict[str, Any]) -> None:
+    """Write tensors, numbers, strings, lists and dictionaries into a file, whole or not at all.
+
+    Example:
+        >>> import tempfile
+        >>> import torch
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "half.pt"
+        ...     save_tensors(path, {"epoch": 3, "weight": torch.ones(2)})
+        ...     load_tensors(path)
+        {'epoch': 3, 'weight': tensor([1., 1.])}
+    """
+    import torch  # slow to import, and tables need none of it
+
+    with write_whole(path) as part:
+        torch.save(content, part)
+
+
+def load_tensors(path: str | Path) -> dict[str, Any]:
+    """Read a file of `save_tensors` to the CPU; no code in it is executed.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    import torch
+
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # torch raises many kinds
+        why = str(error).partition("\n")[0]
+        raise OSError(f"{path} is damaged or was not written here ({why}): delete it.") from error
 
 
 @contextmanager

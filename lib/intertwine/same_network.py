@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from torch import nn
 
-from intertwine.rounding import tolerated
+from intertwine.devices import tolerated
 from intertwine.shallow import ShallowReLU, Symmetry, same_function
 from intertwine.weightspace import WeightSpace, find_symmetries, match, relative_error
 from intertwine.weightspace.act.action import State
@@ -35,9 +35,7 @@ class Sameness(NamedTuple):
         raise TypeError("Expected a use of `.same`, which is True, False or None, not of the whole answer.")
 
 
-def same_network(
-    one: nn.Module, other: nn.Module, inputs: Any, *, outputs: Outputs = None, tolerance: float | None = None
-) -> Sameness:
+def same_network(one: nn.Module, other: nn.Module, inputs: Any, *, outputs: Outputs = None) -> Sameness:
     """Whether an element of the group moves one network to the other; else the first unit that differs.
 
     Example:
@@ -70,7 +68,6 @@ def same_network(
         one, other: in evaluation mode.
         inputs, outputs: as `find_symmetries` takes them; some dozens of inputs tell functions apart, and a
             difference that shows on none of them, as of ReLU and ReLU6 on small ones, is not seen.
-        tolerance: of relative errors of outputs and weights; by default that of `equivalent`.
 
     Returns:
         `same`, the `reason` in words, and the `element` that moves the second network to the first.
@@ -81,7 +78,7 @@ def same_network(
     one, other = eager(one), eager(other)
     if (shallow := _shallow(one, other)) is not None:
         return shallow
-    tolerance = tolerated(one, other) if tolerance is None else tolerance
+    tolerance = tolerated(one, other)
     before, after = (trace(model, inputs, outputs) for model in (one, other))
     sizes = [[run.shapes[k] for k in run.outputs] for run in (before, after)]
     if sizes[0] != sizes[1]:

@@ -7,7 +7,8 @@ import numpy as np
 import torch
 
 from intertwine.shallow import ShallowReLU, flip, random_network, random_orbit
-from intertwine.shallow.random_networks import random_integers, random_scales
+from intertwine.shallow.moves import random_scales
+from intertwine.shallow.relu_network import random_integers
 
 PAIR_KINDS = ("orbit", "merge", "dead", "constant", "opposite pairs", "hidden flips")
 MISS = Fraction(1, 1000)

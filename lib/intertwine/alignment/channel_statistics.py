@@ -12,8 +12,8 @@ from torch import Tensor
 
 from intertwine.alignment.self_product import self_product
 from intertwine.checks import check_tensor
+from intertwine.devices import unit
 from intertwine.features import channel_axis, rows
-from intertwine.rounding import unit
 
 ROWS = 2**14  # at a time: in float64 they stay in a CPU's cache, which is twice as fast
 CONSTANT = 1e-12  # a channel of float64 is constant if it deviates by less than this share of its mean

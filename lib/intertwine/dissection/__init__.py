@@ -24,7 +24,6 @@ Example:
 
 from intertwine.dissection.dissect import Dissection, Units, dissect, dissect_each
 from intertwine.dissection.examples import Example, examples
-from intertwine.dissection.levels import top_quantile
 from intertwine.dissection.rotation import RotationPlanes, geodesic, haar_rotation, rotation_planes
 
 __all__ = [
@@ -38,5 +37,4 @@ __all__ = [
     "geodesic",
     "haar_rotation",
     "rotation_planes",
-    "top_quantile",
 ]

@@ -10,9 +10,8 @@ from torch import Tensor
 
 from intertwine.checks import check_tensor
 from intertwine.data import Masks
-from intertwine.dissection.levels import pixel_levels, top_quantile
+from intertwine.dissection.levels import pixel_levels, selected, top_quantile
 from intertwine.dissection.rotation import ORTHOGONAL_TOLERANCE, off_orthogonal
-from intertwine.dissection.selection import selected
 from intertwine.dissection.upsampling import check_aspect, check_maps, stretched
 
 Units = Float[Tensor, "n units h w"] | Callable[[], Iterable[Float[Tensor, "_ units h w"]]]

@@ -17,10 +17,14 @@ Example:
     (torch.Size([21, 21]), True)
 """
 
-from intertwine.genni.dimension import FunctionalDimension, functional_dimension
 from intertwine.genni.epsilon_sets import betti, components, epsilon_set, persistence
 from intertwine.genni.grid import Grid, grid_loss, loss_at
-from intertwine.genni.parametric import outputs, parameter_vector
+from intertwine.genni.parametric import (
+    FunctionalDimension,
+    functional_dimension,
+    outputs,
+    parameter_vector,
+)
 from intertwine.genni.plane import Plane, plane, random_plane
 from intertwine.genni.problem import Problem, Target, describe_target
 from intertwine.genni.search import Solutions, descend, random_starts, search

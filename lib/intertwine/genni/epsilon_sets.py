@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from intertwine.checks import check_tensor
 from intertwine.genni.grid import Grid
 
 # By hand, though gudhi 3.13 has both with the same numbers: on one core its Betti numbers took 8 to 130 times
@@ -46,6 +47,7 @@ def components(mask: Bool[Tensor, "*n"]) -> Int[Tensor, "*n"]:
     """
     from scipy import ndimage  # slow to import
 
+    check_tensor(mask, "mask")
     labels, _ = ndimage.label(mask.numpy(force=True), np.ones([3] * mask.ndim))
     return torch.from_numpy(labels).to(mask.device)
 
@@ -65,8 +67,9 @@ def betti(mask: Bool[Tensor, "*n"]) -> tuple[int, ...]:
     """
     from scipy import ndimage  # slow to import
 
+    check_tensor(mask, "mask")
     m = mask.ndim
-    if m > 3:
+    if not 0 < m < 4:
         raise ValueError(f"Expected a grid of 1, 2 or 3 dimensions, was given {m}: take a slice of it.")
     cubes = np.pad(mask.numpy(force=True), 1)
     pieces = int(ndimage.label(cubes, np.ones([3] * m))[1])
@@ -92,18 +95,19 @@ def persistence(values: Float[Tensor, "*n"], *, below: float = float("inf")) -> 
         0    0.1    inf
         1    0.2    0.5
 
-    The set at ε has as many components as rows with birth < ε ≤ death: persistent homology in degree 0, of
-    the grid with its diagonals. A component that lasts over decades of ε is a piece of the class; one that
-    does not is the grid.
+    The set at ε has as many components as there are rows with birth < ε ≤ death. This is persistent homology
+    in degree 0, of the grid with its diagonals. A component that lasts over decades of ε is a piece of the
+    class. One that does not is an artefact of the grid.
 
     Args:
         values: J or J/E[y²] on a grid.
         below: points of this value or more are left out; components that remain then last up to `inf`.
 
     Returns:
-        Columns birth, death; one row for each component that lives at any ε, the longest-lived first (by the
-        ratio of death to birth).
+        A table with a row for each component that lives at any ε, and columns birth and death. The
+        longest-lived come first, by the ratio of death to birth.
     """
+    check_tensor(values, "values")
     array = values.numpy(force=True).astype(np.float64)
     flat = array.ravel()
     heads, tails = _tree(flat, *_edges(array < below))

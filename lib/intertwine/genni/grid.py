@@ -1,13 +1,16 @@
 """The loss at every point of a grid on a plane of parameters, as fast as the network allows.
 
 Chains of linear layers are evaluated at many points together, in pieces that fit into a processor's cache.
-Convolutions whose weights differ from point to point would not be faster: they are evaluated point by
-point, but the first layer is affine in the grid's coordinates. So its outputs at θ_0 and along the m basis
-vectors are computed once, and one multiple of one of them is added from point to point.
+
+Other networks are evaluated point by point, for convolutions whose weights differ from point to point would
+not be faster together. But the first layer is affine in the grid's coordinates. So its outputs at θ_0 and
+along the m basis vectors are computed once, and from point to point a multiple of one of them is added.
 """
 
+import copy
 import itertools
 from collections.abc import Iterator
+from functools import reduce
 from typing import NamedTuple
 
 import torch
@@ -17,16 +20,15 @@ from torch import Tensor, nn
 from intertwine.chains import is_chain, subchain
 from intertwine.genni.parametric import call, check_points, is_perceptron, perceptron
 from intertwine.genni.plane import Plane
-from intertwine.genni.pooling import with_fast_pooling
 from intertwine.genni.problem import Problem
 
 Bounds = tuple[float | int, float | int]
-# bytes that intermediate results may take; on a CPU, where all operations on them are fastest
+# bytes that intermediate results may take, for points together and in turn: a CPU's caches of both sizes
 TOGETHER, IN_TURN, ON_GPU = 2**19, 2**22, 2**30
 
 
 class Grid(NamedTuple):
-    """The loss on a grid."""
+    """The loss at the points of a grid on a plane."""
 
     axis: Float[Tensor, " n"]
     """Coordinates along every direction."""
@@ -45,7 +47,7 @@ class Grid(NamedTuple):
         return torch.cartesian_prod(*[self.axis] * self.loss.ndim).view(-1, self.loss.ndim)
 
 
-def grid_loss(problem: Problem, plane: Plane, bounds: Bounds, n: int, *, memory: int | None = None) -> Grid:
+def grid_loss(problem: Problem, plane: Plane, bounds: Bounds, n: int) -> Grid:
     """The loss J(θ), the mean over inputs of |φ(x, θ) − target(x)|², at n^m points of a plane.
 
     Example:
@@ -61,9 +63,6 @@ def grid_loss(problem: Problem, plane: Plane, bounds: Bounds, n: int, *, memory:
         plane: of parameters; see `plane` and `random_plane`.
         bounds: of the coordinates, the same in every direction, both included.
         n: points in every direction, at least 2; n^m in all.
-        memory: bytes that intermediate results may take; by default the cache of a CPU
-            (0.5 MiB for points evaluated together, 4 MiB in turn), and a GiB on a GPU. The result takes n^m
-            numbers beside that.
 
     Returns:
         The coordinates along a side, and the losses as a tensor of m axes.
@@ -81,20 +80,20 @@ def grid_loss(problem: Problem, plane: Plane, bounds: Bounds, n: int, *, memory:
     network, inputs = problem.network, problem.inputs
     check_points(network, plane.centre[None], inputs)
     energy, m = problem.energy, len(plane.basis)
+    # in float64, so that coordinates are the same on every device
     axis = torch.linspace(low, high, n, dtype=torch.float64, device=inputs.device)
     if is_perceptron(network, inputs):
         coordinates = torch.cartesian_prod(*[axis] * m).view(-1, m)
+        # not all points at once: 100³ of them with 1,000 parameters each would be 8 GB
         points = (plane.at(some).to(inputs) for some in coordinates.split(2**14))
-        loss = torch.cat([loss_at(problem, some, memory=memory) for some in points])
+        loss = torch.cat([loss_at(problem, some) for some in points])
     else:
-        loss = _affine_first(problem, plane, axis, memory)
+        loss = _affine_first(problem, plane, axis)
     return Grid(axis, loss.view([n] * m), energy)
 
 
 @torch.no_grad()
-def loss_at(
-    problem: Problem, points: Float[Tensor, "k p"], *, memory: int | None = None
-) -> Float[Tensor, " k"]:
+def loss_at(problem: Problem, points: Float[Tensor, "k p"]) -> Float[Tensor, " k"]:
     """J at given parameter vectors, such as those of a known orbit.
 
     Example:
@@ -103,18 +102,20 @@ def loss_at(
         >>> loss_at(line, torch.tensor([[2.0, 0.0], [2.0, 0.5]])).tolist()
         [0.0, 0.25]
 
-    A zero target is allowed here; `memory` is as for `grid_loss`.
+    A zero target is allowed here.
     """
     network, inputs, y = problem.network, problem.inputs, problem.y
     check_points(network, points, inputs)
     points = points.to(inputs)
     losses = []
     if is_perceptron(network, inputs):
+        # the largest intermediate result of one point: the widest layer, for all inputs
         width = max(len(parameter) for parameter in network.parameters())
         size = width * len(inputs) * inputs.element_size()
-        wanted = y.flatten(1).T
-        for some in points.split(max(1, (memory or _memory(inputs, TOGETHER)) // size)):
+        wanted = y.flatten(1).T  # `perceptron` has inputs last
+        for some in points.split(max(1, _memory(inputs, TOGETHER) // size)):
             gap = perceptron(network, some, inputs).sub_(wanted).flatten(1)
+            # a product of vectors, which makes no copy of squares
             losses.append(torch.linalg.vecdot(gap, gap) / len(inputs))
     else:
         network = with_fast_pooling(network, inputs)
@@ -125,20 +126,21 @@ def loss_at(
 
 
 @torch.no_grad()
-def _affine_first(
-    problem: Problem, plane: Plane, axis: Float[Tensor, " n"], memory: int | None
-) -> Float[Tensor, " points"]:
+def _affine_first(problem: Problem, plane: Plane, axis: Float[Tensor, " n"]) -> Float[Tensor, " points"]:
+    """The losses at all points of the grid, for any network: block by block of inputs, point by point."""
     inputs, y = problem.inputs, problem.y
     corners, steps = torch.cat([plane.centre[None], plane.basis]).to(inputs), axis.tolist()
     loss = inputs.new_zeros(len(steps) ** len(plane.basis))
     first, rest = _split(with_fast_pooling(problem.network, inputs))
     # the first layer is affine in θ: its outputs on the whole grid are sums of those at the corners
     heads, tails = corners.split([_length(first), _length(rest)], dim=1)
-    block = max(32, (memory or _memory(inputs, IN_TURN)) // call(first, heads[0], inputs[:1]).nbytes)
+    # as many inputs as keep the first layer's outputs in the cache, but not so few that layers run half empty
+    block = max(32, _memory(inputs, IN_TURN) // call(first, heads[0], inputs[:1]).nbytes)
     for x, wanted in zip(inputs.split(block), y.split(block), strict=True):
         # outputs of the first layer at θ_0 and along each basis vector
         corner_fronts = [call(first, head, x) for head in heads]
         fronts = _sweep(corner_fronts, steps) if _length(first) else itertools.repeat(x)
+        # both sweeps meet the points in the same order, which is that of `loss`
         for place, (tail, front) in enumerate(zip(_sweep([*tails], steps), fronts, strict=False)):
             loss[place] += (call(rest, tail, front) - wanted).square().sum()
     return loss / len(inputs)
@@ -150,6 +152,7 @@ def _sweep(corners: list[Tensor], steps: list[float]) -> Iterator[Tensor]:
         yield corners[0]
     else:
         origin, direction, *others = corners
+        # the last coordinate runs fastest, as in `torch.cartesian_prod`
         for c in steps:
             yield from _sweep([torch.add(origin, direction, alpha=c), *others], steps)
 
@@ -170,3 +173,44 @@ def _length(module: nn.Module) -> int:
 
 def _memory(inputs: Tensor, on_cpu: int) -> int:
     return on_cpu if inputs.device.type == "cpu" else ON_GPU
+
+
+def with_fast_pooling(model: nn.Module, inputs: Tensor) -> nn.Module:
+    """The network itself, or on a CPU a copy whose plain max-pooling layers are `Maxima`.
+
+    They give the same numbers. torch's own kernel takes five to nine times as long on small maps.
+    """
+    if inputs.device.type != "cpu":
+        return model
+    model = copy.deepcopy(model)
+    for parent in list(model.modules()):
+        for name, child in parent.named_children():
+            if isinstance(child, nn.MaxPool2d) and _plain(child):
+                setattr(parent, name, Maxima(_pair(child.kernel_size)))
+    return model
+
+
+class Maxima(nn.Module):
+    """Maxima over windows that tile a feature map; incomplete windows at the edges are dropped."""
+
+    def __init__(self, window: tuple[int, int]) -> None:
+        super().__init__()
+        self.window = window
+
+    def forward(self, x: Float[Tensor, "*n h w"]) -> Float[Tensor, "*n h2 w2"]:
+        # first the maxima of each column of a window, then of these: whole rows at a time, which vectorises
+        (a, b), (height, width) = self.window, x.shape[-2:]
+        height, width = height - height % a, width - width % b
+        rows = reduce(torch.maximum, [x[..., k:height:a, :width] for k in range(a)])
+        return reduce(torch.maximum, [rows[..., k::b] for k in range(b)])
+
+
+def _plain(pool: nn.MaxPool2d) -> bool:
+    """Whether windows lie side by side, without padding or gaps."""
+    tiles = _pair(pool.stride) == _pair(pool.kernel_size)
+    rest = _pair(pool.padding) == (0, 0) and _pair(pool.dilation) == (1, 1)
+    return tiles and rest and not pool.ceil_mode and not pool.return_indices
+
+
+def _pair(size: int | tuple[int, ...]) -> tuple[int, int]:
+    return (size, size) if isinstance(size, int) else (size[0], size[1])

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.checks import check_generator
+from intertwine.checks import check_generator, check_tensor
 
 SINGULAR = 1e6  # condition from which directions of a plane are called dependent
 
@@ -28,8 +28,8 @@ class Plane(NamedTuple):
     coordinates: Float[Tensor, "k m"]
     """Of the vectors that it was made from; the first is 0."""
     condition: float
-    """Largest by smallest singular value of their differences from the first: large where they nearly lie in
-    a plane of fewer dimensions, along whose normal the picture would show the noise of the search."""
+    """Largest by smallest singular value of their differences from the first. It is large where they nearly
+    lie in a plane of fewer dimensions: then a picture shows the noise of the search along one axis."""
 
     def at(self, coordinates: Float[Tensor, "k m"]) -> Float[Tensor, "k p"]:
         """The parameter vectors at some coordinates."""
@@ -38,6 +38,7 @@ class Plane(NamedTuple):
     def project(self, points: Float[Tensor, "k p"]) -> tuple[Float[Tensor, "k m"], Float[Tensor, " k"]]:
         """Coordinates of the nearest point of the plane, and the distance from it, of parameter vectors."""
         gap = points.to(self.centre) - self.centre
+        # the basis is orthonormal, so products are coordinates
         coordinates = gap @ self.basis.T
         return coordinates, (gap - coordinates @ self.basis).norm(dim=1)
 
@@ -50,12 +51,18 @@ def plane(solutions: Float[Tensor, "m1 p"]) -> Plane:
         >>> plane(three).basis.abs().tolist()
         [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]]
 
-    The basis is that of Gram and Schmidt, computed by QR; every vector has a positive coordinate along the
-    direction that it adds.
+    The basis is that of Gram and Schmidt: every vector has a positive coordinate along the direction that it
+    adds.
 
     Raises:
         ValueError: affinely dependent vectors. Linear independence, as in the paper, does not suffice.
     """
+    check_tensor(solutions, "solutions")
+    if solutions.ndim != 2 or not len(solutions) or not solutions.isfinite().all():
+        raise ValueError(
+            f"Expected parameter vectors (k, p) of finite numbers, was given {tuple(solutions.shape)}: stack "
+            f"them with torch.stack, and leave out those that diverged."
+        )
     gaps = (solutions[1:] - solutions[0]).double()
     m, p = gaps.shape
     values = torch.linalg.svdvals(gaps) if m else gaps.new_zeros(1)
@@ -65,6 +72,7 @@ def plane(solutions: Float[Tensor, "m1 p"]) -> Plane:
             f"Expected 2 or more affinely independent vectors, was given {m + 1} of length {p} that span "
             f"fewer than {m} directions (condition {condition:.1g}): leave some out."
         )
+    # by QR rather than step by step, which loses orthogonality where vectors are nearly dependent
     Q, R = torch.linalg.qr(gaps.T)
     basis = (Q * R.diagonal().sign()).T
     return Plane(solutions[0].double(), basis, torch.cat([gaps.new_zeros(1, m), gaps @ basis.T]), condition)
@@ -82,10 +90,12 @@ def random_plane(centre: Float[Tensor, " p"], m: int, *, generator: torch.Genera
         ... )
         True
     """
+    check_tensor(centre, "centre")
     check_generator(generator)
+    # Gaussian vectors have no preferred direction, so their span has none
     directions = torch.randn(
         m, len(centre), generator=generator, dtype=torch.float64, device=generator.device
     )
     centre = centre.double()
     made = plane(torch.cat([centre[None], centre + directions.to(centre.device)]))
-    return made._replace(coordinates=made.coordinates[:1])
+    return made._replace(coordinates=made.coordinates[:1])  # the random vectors are nobody's solutions

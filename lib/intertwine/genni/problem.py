@@ -1,4 +1,4 @@
-"""A function that a network is to compute, on inputs that tell it from a constant."""
+"""A network, a target that it is to compute, and inputs on which the target is not constant."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -9,17 +9,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine.checks import check_evaluation_mode
+from intertwine.checks import check_evaluation_mode, check_model, check_tensor
 from intertwine.genni.parametric import call, outputs, parameter_vector
 
 CONSTANT_TARGET = 1e-6  # a target is constant if its variance is below this share of its mean square
 
 
 class Target(NamedTuple):
-    """The result of `describe_target`."""
+    """How large a target is, and how much of it varies."""
 
     verdict: str
-    """One of: "varies"; "zero", on every input; "constant"; "nearly zero", no further from 0 than ε."""
+    """One of "varies", "zero" (on every input), "constant" and "nearly zero" (E[y²] is at most ε)."""
     energy: float
     """E[y²] over the inputs, summed over outputs: the loss of the zero function."""
     variance: float
@@ -30,22 +30,27 @@ class Target(NamedTuple):
 
 
 def describe_target(y: Float[Tensor, "n ..."], epsilon: float | None = None) -> Target:
-    """Mean square and variance of a target's outputs, and whether its class differs from that of a constant.
+    """How large a target is, and whether it differs from a constant, which many dead networks compute.
 
     Example:
         >>> y = torch.tensor([[0.01], [-0.01]])
         >>> print(describe_target(y, epsilon=0.0025).sentence)
         The target is nearly zero: E[y²] = 0.0001, so ε = 0.0025 (25 times that) admits the zero function.
 
-    The outputs y are not necessarily of a network; `epsilon` is an absolute threshold of J to be judged.
+    Args:
+        y: the target's outputs, of a network or any other function.
+        epsilon: an absolute threshold of J. Where it is at least E[y²], the zero function passes it.
     """
+    check_tensor(y, "target")
     if not y.numel() or not torch.isfinite(y).all():
         given = "some that are inf or nan" if y.numel() else f"none, {tuple(y.shape)}"
         raise ValueError(f"Expected a target with finite outputs, was given {given}: choose other inputs.")
     flat = y.double().reshape(len(y), -1)
-    energy = flat.square().sum(1).mean().item()
+    energy = flat.square().sum(1).mean().item()  # the loss of the zero function
     variance = (flat - flat.mean(0)).square().sum(1).mean().item()
+    # dead layers make outputs that are 0 on most inputs
     active = flat.any(1).double().mean().item()
+    # in this order: a zero target is constant, too, and a constant one may be nearly zero
     if energy == 0:
         verdict, sentence = "zero", "The target is zero on every input."
     elif variance <= CONSTANT_TARGET * energy:
@@ -88,16 +93,21 @@ class Problem:
     """They decide on dtype and device. In float64 J is exact to about 10⁻¹² of E[y²], in float32 to 10⁻⁷."""
 
     def __post_init__(self) -> None:
+        check_model(self.network)
+        check_tensor(self.inputs, "inputs")
+        # a function of inputs may be a module; one in training mode may be random
         for model in (self.network, self.target):
             if isinstance(model, nn.Module):
                 check_evaluation_mode(model)
+        if not callable(self.target):
+            check_tensor(self.target, "target")
         p = sum(each.numel() for each in self.network.parameters())
         if isinstance(self.target, Tensor) and self.target.shape != (p,):
             raise ValueError(
                 f"Expected a target with the network's {p} parameters, or a function of inputs, was given a "
                 f"tensor {tuple(self.target.shape)}."
             )
-        if self.inputs.ndim == 1:
+        if self.inputs.ndim == 1:  # tokens may come like this; n numbers for one feature may not
             try:
                 with torch.no_grad():
                     call(self.network, parameter_vector(self.network).to(self.inputs), self.inputs)
@@ -115,6 +125,8 @@ class Problem:
             if isinstance(self.target, Tensor):
                 return outputs(self.network, self.target.to(x)[None], x)[0]
             y = self.target(x)
+            check_tensor(y, "target's outputs")
+            # two inputs show the shape of one output
             own = call(self.network, parameter_vector(self.network).to(x), x[:2]).shape[1:]
         if y.shape != (len(x), *own):
             raise ValueError(

@@ -13,12 +13,12 @@ from intertwine.genni.grid import loss_at
 from intertwine.genni.parametric import check_points, evaluated, parameter_vector
 from intertwine.genni.problem import Problem
 
-# a solution counts as dependent if its distance from the others' plane is below this share of its distance
+# a solution is dependent if its distance from the others' plane is below this share of that from the first
 INDEPENDENT = 1e-2
 
 
 class Solutions(NamedTuple):
-    """The result of `search`."""
+    """Parameter vectors that compute the target, and what became of every start."""
 
     points: Float[Tensor, "m1 p"]
     """m+1 affinely independent parameter vectors."""
@@ -53,8 +53,9 @@ def search(
         (torch.Size([2, 4]), True)
 
     A start is accepted by its loss on inputs that it was not trained on, relative to the target's mean square
-    E[y²]; then the first m+1 that are affinely independent are taken. lengyel2020 takes the first m+1 of all.
-    A vector that trains to the same point as another, or into the plane of those before it, is passed over.
+    E[y²]. Of those accepted the first m+1 are taken that are affinely independent. So a vector is passed over
+    if it trains to the same point as another, or into the plane of those before it. lengyel2020 takes the
+    first m+1 of all.
 
     Args:
         m: dimension of the plane that the solutions are to span.
@@ -76,9 +77,10 @@ def search(
     """
     if m > (p := parameter_vector(problem.network).numel()):
         raise ValueError(f"Expected m of at most {p}, for the network has {p} parameters, was given {m}.")
+    # the last quarter of the inputs judges, so that nobody is accepted for what it learnt by heart
     quarter = max(1, len(problem.inputs) // 4)
     problem, judge = problem.on(problem.inputs[:-quarter]), problem.on(problem.inputs[-quarter:])
-    energies = problem.energy, judge.energy
+    energies = problem.energy, judge.energy  # raises for a constant target, on either part, before any work
     if not isinstance(starts, Tensor):
         draw = torch.Generator().manual_seed(seed)
         starts = random_starts(problem.network, starts or 4 * (m + 1), generator=draw)
@@ -89,7 +91,7 @@ def search(
     chosen: list[int] = []
     verdicts = []
     for k, loss in enumerate(relative.tolist()):
-        if not loss <= accept:  # nan is refused
+        if not loss <= accept:  # so NaN is refused, too
             verdicts.append("refused")
         elif len(chosen) == m + 1:
             verdicts.append("not needed")
@@ -121,7 +123,7 @@ def random_starts(network: nn.Module, number: int, *, generator: torch.Generator
         tensor(True)
     """
     check_generator(generator)
-    fresh = copy.deepcopy(network).cpu()
+    fresh = copy.deepcopy(network).cpu()  # one stream of random numbers, whatever the device
     own: list[Any] = [each for each in fresh.modules() if [*each.parameters(recurse=False)]]
     for module in own:
         if not hasattr(module, "reset_parameters"):
@@ -166,11 +168,12 @@ def descend(
     inputs, y = problem.inputs, problem.y
     check_points(problem.network, starts, inputs)
     points = starts.detach().clone().requires_grad_()
+    # the loss is divided by it, so that one learning rate suits targets of any size
     energy = y.square().flatten(1).sum(1).mean()
     kind = torch.optim.Adam if optimizer == "adam" else torch.optim.SGD
     stepper = kind([points], lr=lr)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(stepper, steps) if optimizer == "adam" else None
-    batches = max(1, len(inputs) // batch_size)
+    batches = max(1, len(inputs) // batch_size)  # inputs that fill no batch are left out
     for step in range(steps):
         batch = slice((step % batches) * batch_size, (step % batches + 1) * batch_size)
         stepper.zero_grad()
@@ -184,11 +187,11 @@ def descend(
 
 
 def _adds(theta: Float[Tensor, " p"], points: Float[Tensor, "k p"]) -> bool:
-    """Whether θ lies off the affine span of the points."""
+    """Whether θ lies off the affine span of the points, by more than `INDEPENDENT` of its distance."""
     if not len(points):
         return True
     gap, span = (theta - points[0]).double(), (points[1:] - points[0]).double().T
-    basis = torch.linalg.qr(span).Q
+    basis = torch.linalg.qr(span).Q  # projected out of the gap: what remains is the distance from the span
     # relative to the vectors, too: points that are nearly one are not told apart by rounding
     size = max(gap.norm(), points[0].norm())
     return bool((gap - basis @ (basis.T @ gap)).norm() > INDEPENDENT * size)

@@ -6,13 +6,11 @@ from intertwine.groups.base import MatrixGroup
 from intertwine.groups.centred_orthogonal import CentredOrthogonal
 from intertwine.groups.complex_diagonal import ComplexDiagonal, InterleavedComplexDiagonal
 from intertwine.groups.general_linear import GeneralLinear
-from intertwine.groups.intertwiner import intertwiner_group
-from intertwine.groups.intertwining_error import intertwining_error
+from intertwine.groups.intertwiner import intertwiner_group, intertwining_error
 from intertwine.groups.monomial import GReLU, Monomial, NonzeroMonomial, Permutations, SignedPermutations
 from intertwine.groups.orthogonal import Orthogonal
 from intertwine.groups.scalar import Certificate, ScalarGroup
 from intertwine.groups.scalar_group import scalar_group
-from intertwine.groups.smaller import smaller
 from intertwine.groups.stabilizer_of_ones import StabilizerOfOnes
 
 __all__ = [
@@ -38,5 +36,4 @@ __all__ = [
     "intertwiner_group",
     "intertwining_error",
     "scalar_group",
-    "smaller",
 ]

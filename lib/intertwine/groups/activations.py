@@ -42,9 +42,9 @@ def as_activation(activation: str | Callable[[Tensor], Tensor] | Activation) -> 
         intertwine.groups.activations.ActivationError: Softmax(dim=-1) is not elementwise: an entry of its \
 output depends on more than the same entry of its input.
 
-    All is decided by calling it on numbers in [-16, 16): twice, together, alone, and in several shapes.
-    Infinite values count as overflow where finite ones exceed 1e100. A module is copied to float64 first and
-    keeps its mode, so that RReLU and Dropout raise in training mode only.
+    It is decided by calling the function on numbers in [-16, 16): twice, together, alone, and in several
+    shapes. An infinite value counts as overflow if finite ones exceed 1e100. A module is copied to float64
+    first. It keeps its mode, so that RReLU and Dropout raise in training mode only.
 
     Args:
         activation: a name from `torch.nn`, `torch.nn.functional`, `torch.special` or the methods of a tensor

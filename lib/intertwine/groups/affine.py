@@ -35,13 +35,17 @@ def affine_intertwiners(
         σ(-1x + 0) = -1σ(x) + 1
         σ(-1x + 6) = -1σ(x) + 6
 
-    Only these (a, t) are searched, no |a| ≠ 1 and no further shifts; and those with t = s = 0 are left out,
-    as they are in the scalar group. With x = 0 subtracted the relation is σ(ax + t) − σ(t) = b(σ(x) − σ(0)).
-    Its largest failure over 3,001 points with |x| ≤ 20 is taken relative to the largest value of either side
-    over |y| ≤ max(|x|, 8). The deepest 64 minima over a grid of t with step 0.02 are refined to machine
-    precision, and set to the nearest integer if that passes too. If all of the grid passes, one entry with
-    `every_t` represents it, at t = 1. A constant has no entry. Those with a = 1 come first. The activation is
-    as `scalar_group` takes it.
+    Only these (a, t) are searched: no |a| ≠ 1, and no further shifts. Those with t = s = 0 are left out, for
+    they are in the scalar group. Those with a = 1 come first. A constant has none.
+
+    With its value at x = 0 subtracted the relation is σ(ax + t) − σ(t) = b(σ(x) − σ(0)). Its failure is
+    measured at 3,001 points with |x| ≤ 20, relative to the largest value of either side over
+    |y| ≤ max(|x|, 8). The failure is computed on a grid of t with step 0.02. Its deepest 64 minima are
+    refined to machine precision, and set to the nearest integer if that passes, too. If the whole grid
+    passes, one entry with `every_t` represents it, at t = 1.
+
+    Args:
+        activation: as `scalar_group` takes it.
 
     Raises:
         ActivationError: σ is not elementwise, not deterministic or not finite.
@@ -51,6 +55,7 @@ def affine_intertwiners(
 
 
 def _of_sign(a: float, sigma: Activation) -> list[AffineIntertwiner]:
+    # no grid, whose step could hide a period
     x = 40 * (torch.arange(3001, dtype=torch.float64) * math.sqrt(2) % 1) - 20
     x[0] = 0
     x = x[x.abs().argsort()]
@@ -60,6 +65,7 @@ def _of_sign(a: float, sigma: Activation) -> list[AffineIntertwiner]:
         image = sigma(a * x + t[:, None]) - sigma(t)[:, None]
         return proportionality(x, sigma(x) - sigma(x[:1]), image, reach=8.0)
 
+    # an exponential or a linear σ passes for every shift
     every_t = bool((relation(grid, few)[1] <= PROBE_TOLERANCE).all())
     if every_t:
         t = torch.ones(1, dtype=torch.float64)
@@ -69,7 +75,7 @@ def _of_sign(a: float, sigma: Activation) -> list[AffineIntertwiner]:
         integer, distance = t.round() + 0.0, (t - t.round()).abs()  # no −0
         passes = relation(integer, x)[1].amax(1) <= PROBE_TOLERANCE
         t = integer.where((distance < 0.02) & passes | (distance < 1e-9), t).unique()
-    b, failure = relation(t, x)
+    b, failure = relation(t, x)  # what few points suggested, all points confirm
     s = sigma(t) - b * sigma(x[0])
     found = torch.stack([t, b, s, failure.amax(1)], 1)
     found = found[(found[:, 3] <= PROBE_TOLERANCE) & ~((t == 0) & (s.abs() <= PROBE_TOLERANCE))]

@@ -10,12 +10,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from intertwine.devices import unit
 from intertwine.groups.activations import Activation
+from intertwine.groups.matrices import checked_matrix, checked_rows
 from intertwine.groups.probe import Probe
 from intertwine.groups.scalar import TRIVIAL, ScalarGroup
-from intertwine.rounding import unit
 
-UnitRows = Float[Tensor, "n k"]
+UnitRows = Float[Tensor, "n k"]  # a row for each unit, such as the weights that enter it
 
 
 @dataclass(frozen=True)
@@ -26,14 +27,8 @@ class MatrixGroup(ABC):
         >>> from intertwine.groups import intertwiner_group
         >>> group = intertwiner_group("ReLU", 3)
         >>> A = group.sample(torch.Generator().manual_seed(0))
-        >>> (
-        ...     group.contains(A),
-        ...     group.contains(-A),
-        ...     group.lemma_applies,
-        ...     group.dimension,
-        ...     group.components,
-        ... )
-        (True, False, True, 3, 6)
+        >>> group.contains(A), group.contains(-A), group.dimension, group.components
+        (True, False, 3, 6)
         >>> print(group)
         Σ_3 ⋉ (R_{>0})^3
 
@@ -41,15 +36,21 @@ class MatrixGroup(ABC):
         n: the width.
         scalars: the a for which a·1 is in the group.
         activation: σ; None stands for the identity, and then φ(A) = A.
-        within: of a class, larger classes of groups: for each n, its group lies in theirs.
-        self_dual: of a class, whether the inverse transpose of each element is the element itself.
-        permutes: of a class, whether permutation matrices are elements.
+        within: larger classes; for each n the group of this class lies in the group of each of them.
+        self_dual: whether the inverse transpose of each element is the element itself.
+        permutes: whether permutation matrices are elements.
 
-    Matrices (n, n) come in any real floating-point dtype and on any device; decisions are made in float64 on
-    the CPU, and results go back to the dtype and device of the argument. A matrix of another shape or dtype,
-    or with entries that are not finite, raises a ValueError.
+    Matrices (n, n) come in any real floating-point dtype and on any device. Decisions are made in float64 on
+    the CPU. Results have the dtype and device of the argument.
+
+    A group of your own defines the abstract members. The public verbs check their arguments, and then call
+    the methods with an underscore.
+
+    Raises:
+        ValueError: a matrix of another shape or dtype, or with entries that are not finite.
     """
 
+    # what a class of groups is, whatever its n
     within: ClassVar[tuple[type["MatrixGroup"], ...]] = ()
     self_dual: ClassVar[bool] = False
     permutes: ClassVar[bool] = True
@@ -93,7 +94,7 @@ class MatrixGroup(ABC):
 
     @abstractmethod
     def determined(self, width: int) -> bool:
-        """Whether A is known from W and AW, where W is a matrix of so many columns in general position."""
+        """Whether W and AW determine A, if W has `width` columns in general position."""
 
     @abstractmethod
     def _best(self, X: UnitRows, Y: UnitRows, rounding: float) -> Float[Tensor, "n n"]:
@@ -124,7 +125,9 @@ class MatrixGroup(ABC):
             tol: relative to the matched entry of each row for monomial matrices, to 1 for the others. By
                 default ε^(2/3), ε the rounding unit of A's dtype: 4e-11 in float64, 2e-5 in float32.
         """
-        return self._contains(self._checked(A), torch.finfo(A.dtype).eps ** (2 / 3) if tol is None else tol)
+        matrix = checked_matrix(A, self.n)
+        # between ε, which products of a few elements exceed, and √ε, which hides a wrong entry
+        return self._contains(matrix, torch.finfo(A.dtype).eps ** (2 / 3) if tol is None else tol)
 
     def project(self, M: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
         """The element nearest to M in the Frobenius norm.
@@ -139,7 +142,8 @@ class MatrixGroup(ABC):
             ValueError: no element is nearest, because elements come nearer without end to a singular matrix
                 (in R_{>0}, no number is nearest to −1).
         """
-        nearest = self._nearest(self._checked(M)).to(M)
+        nearest = self._nearest(checked_matrix(M, self.n)).to(M)
+        # the group is not closed in all matrices: the nearest limit of its elements may be singular
         if not self.contains(nearest):
             raise ValueError(
                 "No element of the group is nearest to M, as the nearest limit of elements is singular: "
@@ -157,15 +161,20 @@ class MatrixGroup(ABC):
             tensor([[ 0., -1.],
                     [ 1.,  0.]])
 
-        Where X and Y leave more than the sign of one direction open, the identity matrix, and of a monomial
-        group scalars of 1; where they leave a sign open, that which is nearer to it. `rounding` is how well
-        entries are known, relative: by default the rounding unit of their dtype.
+        X and Y may not determine A. If they leave the sign of one direction open, the sign nearer to the
+        identity matrix is taken. If they leave more open, A is the identity matrix; in a monomial group only
+        the open scalars are 1.
+
+        Args:
+            X, Y: matrices of n rows and equally many columns.
+            rounding: the relative error of their entries, by default the rounding unit of their dtype.
         """
-        rounding = unit([X, Y]) if rounding is None else rounding
-        return self._best(self._rows(X), self._rows(Y), rounding).to(X)
+        wanted, given = checked_rows(X, self.n), checked_rows(Y, self.n)
+        # what is smaller than the rounding of the entries determines nothing
+        return self._best(wanted, given, unit([X, Y]) if rounding is None else rounding).to(X)
 
     def normal(self, W: UnitRows, *, rounding: float | None = None) -> Float[Tensor, "n n"]:
-        """The element A for which AW is the representative of all matrices that elements make of W.
+        """The element A that moves W to its normal form AW, which is one for all matrices of W's orbit.
 
         Example:
             >>> from intertwine.groups import GReLU
@@ -175,10 +184,11 @@ class MatrixGroup(ABC):
             >>> torch.allclose(one, other)
             True
 
-        The identity matrix where W does not determine an element; of a monomial group, scalars of 1 there.
-        `rounding` as in `best`.
+        Where W determines no element, A is the identity matrix; in a monomial group only the open scalars
+        are 1. `rounding` is as in `best`.
         """
-        return self._normal(self._rows(W), unit([W]) if rounding is None else rounding).to(W)
+        rows = checked_rows(W, self.n)
+        return self._normal(rows, unit([W]) if rounding is None else rounding).to(W)
 
     def inverse(self, A: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
         """The inverse of an element A, an element again.
@@ -194,7 +204,8 @@ class MatrixGroup(ABC):
         """
         if not self.contains(A):
             raise ValueError("A is not an element of the group, nor is its inverse: use torch.linalg.inv.")
-        return torch.linalg.inv(self._checked(A)).to(A)
+        # solved in float64 and rounded once, so that the inverse of a float32 element is an element as well
+        return torch.linalg.inv(checked_matrix(A, self.n)).to(A)
 
     def phi(self, A: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
         """φ(A), the matrix with σ(Ax) = φ(A)σ(x) for all x; without activation, A itself.
@@ -207,48 +218,46 @@ class MatrixGroup(ABC):
             tensor([[0., 4.],
                     [9., 0.]])
 
-        Where `lemma_applies`, a monomial A gets σ(A)σ(I_n)^{-1} (godfrey2022 Lemma 3.1): for a matrix outside
-        the group the only candidate, and `intertwining_error` measures its failure. Where σ(I_n) is singular,
-        A = PD gets P·diag(b(d_i)) with σ(d_i x) = b(d_i)σ(x), and A must be an element. Linear and affine
-        activations have φ(A) = A. For a constant one φ is not unique, and this is the identity matrix.
+        How φ(A) is found depends on σ:
+
+        - Where `lemma_applies`, it is σ(A)σ(I_n)^{-1} (godfrey2022 Lemma 3.1). For a matrix outside the group
+          that is the only candidate, and `intertwining_error` measures its failure.
+        - Where σ(I_n) is singular, A = PD gets P·diag(b(d_i)) with σ(d_i x) = b(d_i)σ(x). Then A must be an
+          element.
+        - Linear and affine activations have φ(A) = A.
+        - For a constant one φ is not unique, and this is the identity matrix.
         """
-        return self._phi(self._checked(A)).to(A)
+        return self._phi(checked_matrix(A, self.n)).to(A)
 
     def _phi(self, A: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
+        """`phi` for a checked float64 matrix."""
         return A
 
     @cached_property
     def lemma_applies(self) -> bool:
         """Whether σ(I_n) is invertible up to rounding, which Lemma 3.1 of godfrey2022 assumes.
 
-        Its eigenvalues are σ(1) + (n−1)σ(0) and, for n > 1, σ(1) − σ(0); they count as zero below 1e-6 of the
-        largest |σ| on [-1, 1].
+        Its eigenvalues are σ(1) + (n−1)σ(0) and, for n > 1, σ(1) − σ(0). An eigenvalue counts as zero below
+        1e-6 of the largest |σ| on [-1, 1].
         """
+        # σ(I_n) has σ(1) on its diagonal and σ(0) elsewhere, so two numbers of σ give all eigenvalues
         if self.activation is None:
             return True
         at_0, at_1 = self.activation(torch.tensor([0.0, 1.0])).tolist()
         eigenvalues = [at_1 + (self.n - 1) * at_0, at_1 - at_0][: self.n]
         return min(map(abs, eigenvalues)) > 1e-6 * Probe.of(self.activation).floor
 
-    def _rows(self, W: Tensor) -> UnitRows:
-        """W in float64 on the CPU."""
-        if W.ndim != 2 or len(W) != self.n or not W.is_floating_point() or not W.isfinite().all():
-            raise ValueError(
-                f"A real matrix with {self.n} rows of finite numbers is expected, as the width of this group "
-                f"is {self.n}; got shape {tuple(W.shape)} of {W.dtype}."
-            )
-        return W.detach().to("cpu", torch.float64)
 
-    def _checked(self, A: Tensor) -> Float[Tensor, "n n"]:
-        """A in float64 on the CPU."""
-        if not (isinstance(A, Tensor) and A.is_floating_point()):
-            given = A.dtype if isinstance(A, Tensor) else type(A).__name__
-            raise ValueError(f"A real floating-point tensor is expected, got {given}: use torch.float64.")
-        if A.shape != (self.n, self.n):
-            raise ValueError(
-                f"A {self.n}×{self.n} matrix is expected, as the width of this group is {self.n}; "
-                f"got shape {tuple(A.shape)}."
-            )
-        if not A.isfinite().all():
-            raise ValueError("The matrix has entries that are NaN or infinite: no group element has.")
-        return A.detach().to("cpu", torch.float64)
+def smaller(first: type[MatrixGroup], second: type[MatrixGroup]) -> type[MatrixGroup] | None:
+    """The one of two classes of groups that lies in the other; None if neither does.
+
+    Example:
+        >>> from intertwine.groups import ComplexDiagonal, GeneralLinear, Orthogonal
+        >>> smaller(GeneralLinear, Orthogonal).__name__
+        'Orthogonal'
+        >>> smaller(Orthogonal, ComplexDiagonal) is None
+        True
+    """
+    if first is second or second in first.within:  # `within` names all larger classes, not the next ones only
+        return first
+    return second if first in second.within else None

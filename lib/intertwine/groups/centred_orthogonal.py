@@ -9,8 +9,8 @@ from torch import Tensor
 
 from intertwine.groups.base import MatrixGroup
 from intertwine.groups.general_linear import GeneralLinear
+from intertwine.groups.matrices import mean_basis
 from intertwine.groups.orthogonal import Orthogonal
-from intertwine.groups.orthonormal import mean_basis
 from intertwine.groups.scalar import SIGNS, ScalarGroup
 
 
@@ -54,7 +54,7 @@ class CentredOrthogonal(MatrixGroup):
     def _apart(
         self, solve: Callable[..., Float[Tensor, "m m"]], rounding: float, *Ws: Float[Tensor, "n k"]
     ) -> Float[Tensor, "n n"]:
-        """An orthogonal matrix of the line of ones, and one of its complement."""
+        """Solve for an orthogonal matrix on the line of ones, and for one on its complement."""
         basis = mean_basis(self.n)
         # in this basis an element is ±1 on the mean and orthogonal on its complement
         parts = [slice(1), slice(1, None)][: self.n]
@@ -71,13 +71,14 @@ class CentredOrthogonal(MatrixGroup):
         return basis @ torch.block_diag(*parts) @ basis.T
 
     def _contains(self, A: Float[Tensor, "n n"], tol: float) -> bool:
-        mean = A.sum(1)
+        mean = A.sum(1)  # A·1, which is to be 1 or −1 in all places
         fixes = (mean - mean[0].sign()).abs() <= tol * self.n
         return bool(fixes.all()) and Orthogonal(self.n).contains(A, tol=tol)
 
     def _nearest(self, M: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
         basis = mean_basis(self.n)
         M = basis.T @ M @ basis
+        # blocks of different directions add their squares, so each is brought to its own nearest element
         parts = [torch.where(M[:1, :1] < 0, -1.0, 1.0).to(M)]
         if self.n > 1:
             parts.append(Orthogonal(self.n - 1)._nearest(M[1:, 1:]))

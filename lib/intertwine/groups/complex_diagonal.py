@@ -9,8 +9,8 @@ from torch import Tensor
 
 from intertwine.groups.base import MatrixGroup
 from intertwine.groups.general_linear import GeneralLinear
-from intertwine.groups.orthonormal import generic
-from intertwine.groups.scalar import NONZERO, POSITIVE, ScalarGroup, gaussian
+from intertwine.groups.matrices import gaussian, generic
+from intertwine.groups.scalar import NONZERO, POSITIVE, ScalarGroup
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,14 @@ class ComplexDiagonal(MatrixGroup):
         return self.n
 
     def pairs(self, W: Float[Tensor, "n k"]) -> Complex[Tensor, "m k"]:
-        """Rows of real numbers as half as many of complex ones."""
+        """The two rows of each pair as one row of complex numbers."""
         real, imaginary = (W[0::2], W[1::2]) if self.interleaved else W.chunk(2)
         return torch.complex(real.double(), imaginary.double())
 
     def matrix(self, z: Complex[Tensor, " m"]) -> Float[Tensor, "n n"]:
         """The matrix that multiplies the pairs by these numbers."""
         a, b = z.real.diag(), z.imag.diag()
+        # first with all real parts, then all imaginary ones; then in the order in which the units are
         A = torch.cat([torch.cat([a, -b], 1), torch.cat([b, a], 1)])  # (a + ib)(x + iy)
         order = torch.arange(self.n).view(2, -1)
         order = (order.T if self.interleaved else order).flatten()
@@ -69,12 +70,13 @@ class ComplexDiagonal(MatrixGroup):
         self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"], rounding: float
     ) -> Float[Tensor, "n n"]:
         """Least squares of one complex number for each pair."""
+        # min |x − zy|² has z = <x, y>/|y|²; 0 and 0/0 are no elements, and leave the pair as it is
         x, y = self.pairs(X), self.pairs(Y)
         z = (x * y.conj()).sum(1) / y.norm(dim=1).square()
         return self.matrix(torch.where(z.isfinite() & (z != 0), z, 1))
 
     def _normal(self, W: Float[Tensor, "n k"], rounding: float) -> Float[Tensor, "n n"]:
-        """Pairs get length 1, and sums with fixed numbers become positive."""
+        """Each pair gets length 1, and a phase for which its sum with fixed numbers is positive."""
         w = self.pairs(W)
         z = (w @ generic(W.shape[1], 1).to(w))[:, 0].sgn().conj() / w.norm(dim=1)
         return self.matrix(torch.where(z.isfinite() & (z != 0), z, 1))
@@ -88,7 +90,8 @@ class ComplexDiagonal(MatrixGroup):
         return bool(((A - self._nearest(A)).norm(dim=1) <= tol * size).all() and (size > 0).all())
 
     def _nearest(self, M: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
-        rows = self.pairs(M)  # of each block [[p, q], [r, s]], p + ir and q + is
+        # of each block [[p, q], [r, s]] the nearest [[a, −b], [b, a]] has a = (p + s)/2 and b = (r − q)/2
+        rows = self.pairs(M)  # p + ir and q + is
         real, imaginary = (self.pairs(part.T).diagonal().conj() for part in (rows.real, rows.imag))
         return self.matrix((real + 1j * imaginary) / 2)
 

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.groups.base import MatrixGroup
-from intertwine.groups.orthonormal import haar, rank, triangular
+from intertwine.groups.matrices import haar, rank, triangular
 from intertwine.groups.scalar import NONZERO, POSITIVE, ScalarGroup
 
 
@@ -39,6 +39,7 @@ class GeneralLinear(MatrixGroup):
     ) -> Float[Tensor, "n n"]:
         """Least squares."""
         A = torch.linalg.lstsq(Y.T, X.T).solution
+        # where Y or the solution is singular, A is not determined, or is no element
         full = self.n == rank(Y, rounding) == rank(A, rounding)
         return A.T if full else torch.eye(self.n, dtype=X.dtype)
 

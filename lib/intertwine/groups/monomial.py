@@ -11,7 +11,7 @@ from intertwine.checks import check_generator
 from intertwine.groups.activations import as_activation
 from intertwine.groups.base import MatrixGroup
 from intertwine.groups.general_linear import GeneralLinear
-from intertwine.groups.orthonormal import generic
+from intertwine.groups.matrices import generic
 from intertwine.groups.probe import Probe
 from intertwine.groups.scalar import NONZERO, POSITIVE, SIGNS, TRIVIAL
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from intertwine.groups.base import MatrixGroup
 from intertwine.groups.general_linear import GeneralLinear
-from intertwine.groups.orthonormal import haar, triangular
+from intertwine.groups.matrices import haar, triangular
 from intertwine.groups.scalar import SIGNS, ScalarGroup
 
 
@@ -42,7 +42,8 @@ class Orthogonal(MatrixGroup):
     ) -> Float[Tensor, "n n"]:
         """Procrustes."""
         U, S, Vh = torch.linalg.svd(X @ Y.T)
-        # of products, whose rounding is that of sums in float64, or of both factors
+        # a singular value counts where it exceeds the rounding of the products: that of their sums in
+        # float64, or of both factors
         known = int((max(1e-13 * self.n, (4 * rounding) ** 2) * S[:1] < S).sum())
         if known < self.n - 1:
             return torch.eye(self.n, dtype=X.dtype)

@@ -8,8 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.checks import check_generator
-from intertwine.rounding import unit
+from intertwine.checks import check_generator, check_tensor
+from intertwine.devices import unit
+from intertwine.groups.matrices import gaussian
 
 ScalarKind = Literal["trivial", "signs", "positive", "nonzero", "discrete", "linear", "affine", "constant"]
 
@@ -33,13 +34,16 @@ class ScalarGroup:
         >>> group
         ScalarGroup(discrete, {(-3)^k})
 
-    `kind` is trivial {1}, signs {±1}, positive R_{>0}, nonzero R^*, or discrete {λ^k}, |λ| > 1, together with
-    {−λ^k} if `signed`. For linear and constant activations the scalars are R^*, for other affine ones {1},
-    but the group of matrices is larger than these scalars tell.
+    The kinds are trivial {1}, signs {±1}, positive R_{>0}, nonzero R^*, and discrete {λ^k} with |λ| > 1.
+    A discrete group that is `signed` contains {−λ^k}, too.
+
+    Three more kinds stand for activations whose group of matrices is larger than its scalars: linear and
+    constant, with the scalars R^*, and affine, with {1}.
     """
 
     kind: ScalarKind
     generator: float | None = None
+    """λ of a discrete group."""
     signed: bool = False
     certificate: Certificate | None = field(default=None, compare=False)
 
@@ -76,7 +80,7 @@ class ScalarGroup:
         return self.kind in ("signs", "nonzero", "linear", "constant") or self.signed
 
     def nearest(self, a: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-        """The element nearest to each entry, or 0 where elements come nearer without end, as in R_{>0} to −1.
+        """The element nearest to each entry; 0 where none is nearest, as in R_{>0} to −1.
 
         Example:
             >>> ScalarGroup("positive").nearest(torch.tensor([2.5, -1.0]))
@@ -88,24 +92,29 @@ class ScalarGroup:
         if self.generator is None:
             return sign if self.has_minus_one else torch.ones_like(a)
         power = (a.abs().log() / math.log(abs(self.generator))).nan_to_num(neginf=0).floor()
+        # λ may be negative: then every second power has the other sign, and neighbours lie two powers apart
         candidates = (power + torch.arange(-1, 3, device=a.device).view(-1, *[1] * a.ndim)).to(a.dtype)
         elements = self.generator**candidates * (sign if self.signed else 1)
+        # 0 is the limit of λ^k for k → −∞: where it is nearer than all candidates, no element is nearest
         elements = torch.cat([torch.zeros_like(a)[None], elements])
         return elements.gather(0, (elements - a).abs().argmin(0, keepdim=True))[0]
 
     def contains(self, a: float | int | Float[Tensor, "..."], *, tol: float | None = None) -> bool:
         """Whether a, or every entry of a, is an element up to a relative error of `tol`.
 
-        By default that is 1e-9, and of entries in less than float64 ε^(2/3), ε their rounding unit.
+        By default that is 1e-9. For tensors of fewer digits than float64 it is ε^(2/3), ε their rounding
+        unit.
         """
+        if isinstance(a, Tensor):
+            check_tensor(a)
         if tol is None:
             tol = max(1e-9, unit([a] if isinstance(a, Tensor) else []) ** (2 / 3))
         a = torch.as_tensor(a, dtype=torch.float64)
-        near = self.nearest(a)
+        near = self.nearest(a)  # 0 where no element is nearest
         return bool(((near != 0) & near.isfinite() & ((near - a).abs() <= tol * a.abs())).all())
 
     def normal(self, a: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
-        """The element d of each entry for which d·a is the representative of all elements times a.
+        """For each entry a the element d for which d·a is the normal form: one number for a's whole orbit.
 
         Example:
             >>> (
@@ -115,12 +124,12 @@ class ScalarGroup:
             (tensor([ 2.0000, -0.5000]), tensor([-1.]))
         """
         sign = torch.where(a < 0, -1.0, 1.0).to(a.dtype)
-        size = torch.where(a == 0, 1, a.abs())
-        if self.continuous:
+        size = torch.where(a == 0, 1, a.abs())  # 0 is an orbit of its own, and takes d = 1
+        if self.continuous:  # the normal form is ±1, or 1 where signs are elements
             return (sign if self.has_minus_one else 1) / size
         if self.generator is None:
             return sign if self.has_minus_one else torch.ones_like(a)
-        # d·a has a size from 1 up to |λ|
+        # the power of λ for which d·a has a size from 1 up to |λ|
         d = self.generator ** -(size.log() / math.log(abs(self.generator))).floor()
         return d * torch.where(d * a < 0, -1.0, 1.0).to(a.dtype) if self.signed else d
 
@@ -131,6 +140,7 @@ class ScalarGroup:
         """
         check_generator(generator)
         a = torch.ones(size, device=generator.device, dtype=torch.float64)
+        # for R_{>0} and R^* lognormal, since a and 1/a are then equally likely
         if self.continuous:
             a = (scale * gaussian(generator, size)).exp()
         elif self.generator is not None:
@@ -138,10 +148,5 @@ class ScalarGroup:
         return a * gaussian(generator, size).sign() if self.has_minus_one else a
 
 
+# the four groups of theory that activations have, apart from the linear ones
 TRIVIAL, SIGNS, POSITIVE, NONZERO = (ScalarGroup(kind) for kind in get_args(ScalarKind)[:4])
-
-
-def gaussian(generator: torch.Generator, *shape: int) -> Float[Tensor, "..."]:
-    """Independent standard normal numbers, float64, on the generator's device."""
-    check_generator(generator)
-    return torch.randn(*shape, generator=generator, device=generator.device, dtype=torch.float64)

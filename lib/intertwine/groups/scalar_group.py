@@ -29,18 +29,20 @@ def scalar_group(activation: str | Callable[[Tensor], Tensor] | Activation) -> S
         >>> scalar_group(lambda x: x * torch.cos(x.abs().log().clamp(min=-99)))
         ScalarGroup(discrete, {±23.1406926328^k})
 
-    If σ is continuous but for finitely many points, H_σ is a closed subgroup of R^*. Measurability is not
-    enough: the indicator of {2^a 3^b} has the dense group {2^a 3^b}. So a few elements decide: R_{>0} is in
-    it as soon as two positive numbers are of which none is a rational power of the other; six witnesses are
-    tried, −1 among them. Where R_{>0} is not, a generator λ of a discrete group is searched for, of either
-    sign, with 1.052 ≤ |λ| ≤ 1096: the deepest minima of the mean residual over that range are refined to
-    machine precision. One that passes is a power of the generator, its root of highest degree that passes.
-    For σ with jumps only λ in {2, 3, 5} and their roots are found.
+    **A few numbers decide.** If σ is continuous but for finitely many points, H_σ is a closed subgroup of
+    R^*. (Measurability is not enough: the indicator of {2^a 3^b} has the dense group {2^a 3^b}.) So R_{>0} is
+    in H_σ as soon as two positive numbers are of which none is a rational power of the other. Six witnesses
+    are tried, −1 among them.
 
-    An element passes if |σ(ax) − bσ(x)|, relative to the largest |σ(ay)| and |bσ(y)| over |y| ≤ max(|x|, 1),
-    is at most 10⁻⁹ at each of 12,289 points, dense over 10^-6 < |x| < 10^6; points where σ overflows are
-    left out. Behaviour of σ outside these scales, below that size, or on intervals shorter than
-    1.3 % of x within them, goes unnoticed.
+    **Discrete groups are searched for** where R_{>0} is not in H_σ: a generator λ of either sign, with
+    1.052 ≤ |λ| ≤ 1096. The deepest minima of the mean residual over that range are refined to machine
+    precision. One that passes is a power of the generator. The generator is its root of highest degree that
+    passes. For σ with jumps only λ in {2, 3, 5} and their roots are found.
+
+    **A number a passes** if |σ(ax) − bσ(x)| is at most 10⁻⁹, relative to the largest |σ(ay)| and |bσ(y)| over
+    |y| ≤ max(|x|, 1), at each of 12,289 points, dense over 10^-6 < |x| < 10^6. Points where σ overflows are
+    left out. What σ does outside these scales, below that size, or on intervals shorter than 1.3 % of x,
+    goes unnoticed.
 
     Args:
         activation: a name, a module or an elementwise callable, as `as_activation` takes it.
@@ -53,9 +55,11 @@ def scalar_group(activation: str | Callable[[Tensor], Tensor] | Activation) -> S
         ActivationError: σ is not elementwise, not deterministic or not finite.
     """
     probe = Probe.of(as_activation(activation))
+    # the slope between ±x for the largest x where σ is finite; points are 0, x, −x, x', −x', …
     slopes = (probe.values[1::2] - probe.values[2::2]) / (probe.x[1::2] - probe.x[2::2])
     slope, offset = slopes[slopes.isfinite()][-1].item(), probe.values[0].item()
     constant, affine = probe.affine_residual(0.0, offset), probe.affine_residual(slope, offset)
+    # affine σ have more than monomial matrices, so they are told apart before scalars are tried
     if constant <= PROBE_TOLERANCE:
         return ScalarGroup("constant", certificate=Certificate(constant, math.inf))
     residuals = probe.residual(torch.tensor(WITNESSES, dtype=torch.float64)).amax(1)
@@ -73,6 +77,7 @@ def scalar_group(activation: str | Callable[[Tensor], Tensor] | Activation) -> S
 
 
 def _certificate(residuals: Float[Tensor, " k"], accepted: float = 0.0) -> Certificate:
+    """Both sides of the decision: the largest residual that passed, and the smallest that did not."""
     passed = residuals <= PROBE_TOLERANCE
     return Certificate(
         max([accepted, *residuals[passed].tolist()]), min([math.inf, *residuals[~passed].tolist()])

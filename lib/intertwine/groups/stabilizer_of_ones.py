@@ -9,8 +9,8 @@ from torch import Tensor
 from intertwine.checks import check_generator
 from intertwine.groups.base import MatrixGroup
 from intertwine.groups.general_linear import GeneralLinear
-from intertwine.groups.orthonormal import mean_basis, rank
-from intertwine.groups.scalar import TRIVIAL, ScalarGroup, gaussian
+from intertwine.groups.matrices import gaussian, mean_basis, rank
+from intertwine.groups.scalar import TRIVIAL, ScalarGroup
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ class StabilizerOfOnes(MatrixGroup):
 
     def _normal(self, W: Float[Tensor, "n k"], rounding: float) -> Float[Tensor, "n n"]:
         """The part across the mean is brought to its normal form, and taken out of the mean's row."""
+        # as in `_best`, elements are [[1, r], [0, B]] in the basis that starts with 1/√n
         block, basis = torch.eye(self.n, dtype=W.dtype), mean_basis(self.n)
         W = basis.T @ W
         if self.n > 1 and rank(W[1:], rounding) == self.n - 1:
@@ -72,8 +73,10 @@ class StabilizerOfOnes(MatrixGroup):
         return basis @ block @ basis.T
 
     def _contains(self, A: Float[Tensor, "n n"], tol: float) -> bool:
+        # relative to the terms of each sum, which may cancel
         fixes = (A.sum(1) - 1).abs() <= tol * A.abs().sum(1).clamp(min=1)
         return bool(fixes.all()) and GeneralLinear(self.n).contains(A, tol=tol)
 
     def _nearest(self, M: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
+        # rows are independent: the nearest with sum 1 adds the same number to each entry of a row
         return M + (1 - M.sum(1, keepdim=True)) / self.n

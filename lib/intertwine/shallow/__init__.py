@@ -14,12 +14,11 @@ relative error of that size. Integers and fractions are compared exactly.
 
 from intertwine.shallow.arrangement import Arrangement, arrangement
 from intertwine.shallow.canonical_form import CanonicalForm, canonical_form, is_affine
-from intertwine.shallow.compression import Compression, compress
+from intertwine.shallow.compression import Compression, Degeneracy, compress, degeneracy
 from intertwine.shallow.configurations import Configuration, configurations, realised
-from intertwine.shallow.degeneracy import Degeneracy, degeneracy
 from intertwine.shallow.equality import Equality, Symmetry, Witness, same_function
 from intertwine.shallow.exact import numbers
-from intertwine.shallow.generic import Fibre, Genericity, fibre, is_generic
+from intertwine.shallow.generic import Genericity, is_generic
 from intertwine.shallow.hidden_symmetries import HiddenSymmetries, hidden_symmetries
 from intertwine.shallow.minimal import (
     DifferenceReduction,
@@ -28,11 +27,9 @@ from intertwine.shallow.minimal import (
     zero_factor_rank,
     zero_factor_reduction,
 )
-from intertwine.shallow.moves import act, difference, flip, odd_slope
-from intertwine.shallow.random_networks import random_network, random_orbit
-from intertwine.shallow.relu_network import ShallowReLU
+from intertwine.shallow.moves import act, difference, flip, odd_slope, random_orbit
+from intertwine.shallow.relu_network import ShallowReLU, random_network
 from intertwine.shallow.stabilizer import Stabilizer, stabilizer
-from intertwine.shallow.subsets import SubsetSums, subset_sums
 
 __all__ = [
     "Arrangement",
@@ -42,12 +39,10 @@ __all__ = [
     "Degeneracy",
     "DifferenceReduction",
     "Equality",
-    "Fibre",
     "Genericity",
     "HiddenSymmetries",
     "ShallowReLU",
     "Stabilizer",
-    "SubsetSums",
     "Symmetry",
     "Witness",
     "act",
@@ -57,7 +52,6 @@ __all__ = [
     "configurations",
     "degeneracy",
     "difference",
-    "fibre",
     "flip",
     "hidden_symmetries",
     "is_affine",
@@ -71,7 +65,6 @@ __all__ = [
     "reduce_difference",
     "same_function",
     "stabilizer",
-    "subset_sums",
     "zero_factor_rank",
     "zero_factor_reduction",
 ]

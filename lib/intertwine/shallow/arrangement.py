@@ -1,8 +1,8 @@
 """Which neurons bend along the same hyperplane: exactly, or in floats by rows that agree to a tolerance.
 
-In floats a neuron stands for the unit vector (w, b)/‖(w, b)‖₁ up to sign, and two of them are one hyperplane
-when these differ by at most `tolerance` in ‖·‖₁. All pairs are not compared: unit vectors that agree have
-projections on a fixed direction that agree, so the projections are sorted and neighbours compared.
+In floats a neuron stands for the unit vector (w, b)/‖(w, b)‖₁, up to sign. Two neurons have one hyperplane
+when their unit vectors differ by at most `tolerance` in ‖·‖₁. Not all pairs are compared: unit vectors that
+agree have projections on a fixed direction that agree. So projections are sorted, and neighbours compared.
 """
 
 from typing import NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int, Shaped
 
 from intertwine.shallow.exact import Numbers, is_exact, primitive
-from intertwine.shallow.relu_network import ShallowReLU
+from intertwine.shallow.relu_network import ShallowReLU, as_shallow
 
 BLOCK = 4096  # rows at a time, which fit into a processor's cache
 DIRECTIONS = 3  # the second and third separate rows that agree by chance in the first
@@ -40,9 +40,9 @@ class Arrangement(NamedTuple):
 def arrangement(p: ShallowReLU, tolerance: float = 1e-9) -> Arrangement:
     """The hyperplanes {w·x + b = 0} of a network's neurons, numbered in order of appearance.
 
-    Floats with ‖w‖₁ ≤ tolerance · ‖(w, b)‖₁ count as constant neurons.
+    In floats a neuron with ‖w‖₁ ≤ tolerance · ‖(w, b)‖₁ counts as constant.
     """
-    rows = p.rows
+    rows = as_shallow(p).rows
     return _exact(rows) if is_exact(rows) else _float(rows, tolerance)
 
 

@@ -18,7 +18,7 @@ from intertwine.shallow.relu_network import ShallowReLU, as_shallow
 
 @dataclass(frozen=True, eq=False)
 class CanonicalForm:
-    """The complete invariant of a function; hyperplanes in lexicographic order of their normals."""
+    """γ, L and e: a function has one such form. Hyperplanes are in lexicographic order of their normals."""
 
     normals: Shaped[np.ndarray, "h m1"]
     """(w, b) of each hyperplane, as `Arrangement.normals`."""
@@ -53,6 +53,7 @@ class Invariants(NamedTuple):
 
 def invariants(p: ShallowReLU, found: Arrangement) -> Invariants:
     """γ, L and e of p, and their sizes, in an arrangement that contains p's hyperplanes."""
+    # constant neurons, with label −1, bend nowhere: they count for e alone
     active = found.labels >= 0
     labels, h, V = found.labels[active], len(found.normals), p.V[:, active]
     scales = np.abs(found.scales[active])
@@ -60,6 +61,7 @@ def invariants(p: ShallowReLU, found: Arrangement) -> Invariants:
     gamma_size = sums(sizes[None], labels, h)[0]
     if p.exact:  # in floats normals have norm 1
         sizes = sizes * np.abs(found.normals).sum(1)[labels]
+    # λσ(u) = λ|u|/2 + λu/2: the first half makes γ, the second L and e
     bending = np.where(active, p.V, 0)
     constant = p.c + p.V[:, ~active] @ np.maximum(p.b[~active], 0)  # w = 0: λσ(b)
     rest = (largest(p.V[:, ~active]) * np.abs(p.b[~active])).sum()
@@ -105,6 +107,7 @@ def canonical_in(
 ) -> tuple[CanonicalForm, Int[np.ndarray, " h"]]:
     """The canonical form, and the labels of its hyperplanes in p's arrangement."""
     parts = invariants(p, found)
+    # hyperplanes where the neurons' weights cancel are none of the function
     bent = np.flatnonzero(~negligible(largest(parts.gamma), parts.gamma_size, tolerance))
     bent = bent[lexicographic(found.normals[bent])]
     terms = half(np.abs(np.where(found.labels >= 0, p.V, 0)) @ np.abs(p.W))  # L sums these, with signs

@@ -1,4 +1,4 @@
-"""The same function with fewer neurons, and how few there can be."""
+"""The same function with fewer neurons, how few there can be, and how near a network is to having fewer."""
 
 from typing import NamedTuple
 
@@ -9,11 +9,26 @@ from torch import nn
 from intertwine.shallow.arrangement import arrangement
 from intertwine.shallow.canonical_form import CanonicalForm, canonical_in
 from intertwine.shallow.configurations import EXHAUSTIVE, configuration, configurations, realised
-from intertwine.shallow.degeneracy import Degeneracy, degeneracy
 from intertwine.shallow.exact import Numbers, half, outer, reciprocal
 from intertwine.shallow.minimal import merged
 from intertwine.shallow.relu_network import ShallowReLU, as_shallow
 from intertwine.shallow.subsets import MOST_VECTORS, subset_sums
+
+ROWS_AT_ONCE = 1024  # of the n×n matrix of cosines
+
+
+class Degeneracy(NamedTuple):
+    """Distances of the network without its 0-factors, and the neurons that attain them; nan where none do."""
+
+    parallel: float
+    """The least sine of an angle between two (w_i, b_i): 0 for neurons on one hyperplane."""
+    pair: tuple[int, ...]
+    silent: float
+    """The least ‖λ_i‖ ‖(w_i, b_i)‖, relative to the largest: 0 for a dead neuron."""
+    silent_neuron: int
+    constant: float
+    """The least ‖w_i‖ / ‖(w_i, b_i)‖: 0 for a constant neuron."""
+    constant_neuron: int
 
 
 class Compression(NamedTuple):
@@ -45,10 +60,15 @@ def compress(p: ShallowReLU | nn.Module) -> Compression:
         >>> small.network.n, small.hyperplanes, small.optimal, small.reason
         (2, 1, True, 'no choice of sides does with 1')
 
-    There is a neuron at least for each of the h hyperplanes where the function bends. Whether h suffice is a
-    partition problem, solved for h ≤ 40, and so is h + 1, which takes up to a minute there. For one output
-    h + 2 always do (2 if h = 0). For several, all configurations are searched for h ≤ 7, and otherwise the
-    gap remains open if h + 1 do not suffice. Nearly parallel neurons are not merged.
+    Let the function bend at h hyperplanes. Each needs a neuron, so h is a lower bound.
+
+    - Whether h or h + 1 neurons suffice is a partition problem. It is solved for h ≤ 40, where h + 1 takes up
+      to a minute.
+    - With one output, h + 2 always suffice (2 if h = 0).
+    - With several outputs all configurations are searched for h ≤ 7. For more hyperplanes the gap between
+      both bounds remains open if h + 1 do not suffice.
+
+    Nearly parallel neurons are not merged.
 
     See Also:
         `degeneracy` says how near to smaller a network is; `canonical_form` counts the hyperplanes.
@@ -59,6 +79,7 @@ def compress(p: ShallowReLU | nn.Module) -> Compression:
     form, bent = canonical_in(p, found, tolerance)
     h, k = len(form.normals), p.k
     at = merged(p, found, tolerance).arrangement
+    # the sides on which p itself has neurons are a good first choice
     up, down = (np.isin(bent, at.labels[side]) for side in (at.scales > 0, at.scales < 0))
     hint = up.astype(np.int64) - down  # the side that carries a neuron, 0 where both do
     options = [np.where(hint == 0, 1, hint), hint]
@@ -68,7 +89,7 @@ def compress(p: ShallowReLU | nn.Module) -> Compression:
     if bound < best.width and h <= EXHAUSTIVE and k > 1:
         best = min(configurations(form, tolerance), key=lambda each: each.width)
         bound, reason = best.width, f"all {3**h} configurations have as many"
-    for pairs in (0, 1):
+    for pairs in (0, 1):  # hyperplanes with a neuron on both sides
         if bound == best.width or h + pairs < bound:
             continue
         signs, complete = _one_pair(form, p.rounding) if pairs else _no_pair(form, hint, p.rounding)
@@ -130,3 +151,47 @@ def _partition(
     """Vectors and a target: signs + on S and − off S leave nothing of L iff Σ_S v_H = target."""
     vectors = outer(2 * form.gamma[:, chosen], w[chosen])
     return vectors, L.reshape(-1) + half(vectors).sum(0)
+
+
+def degeneracy(p: ShallowReLU | nn.Module) -> Degeneracy:
+    """How near neurons are to merging, to silence and to a constant, in time $O(n²m)$.
+
+    Neurons are numbered as in the network without 0-factors.
+
+    Example:
+        >>> p = ShallowReLU([[1.0, 0.0], [0.0, 1.0]], [0.0, 1e-6], [[1, 1e-3]], [0])
+        >>> found = degeneracy(p)
+        >>> (
+        ...     round(found.parallel, 6),
+        ...     found.pair,
+        ...     round(found.silent, 6),
+        ...     found.silent_neuron,
+        ... )
+        (1.0, (0, 1), 0.001, 1)
+    """
+    p = as_shallow(p)
+    q = merged(p, arrangement(p, p.tolerance), p.tolerance).network.float()
+    if not q.n:
+        return Degeneracy(np.nan, (), np.nan, -1, np.nan, -1)
+    rows = q.rows
+    lengths = np.linalg.norm(rows, axis=1)
+    unit = rows / lengths[:, None]
+    strength = np.linalg.norm(q.V, axis=0) * lengths
+    flat = np.linalg.norm(unit[:, :-1], axis=1)
+    pair: tuple[int, ...] = ()
+    best = -1.0
+    for start in range(0, q.n, ROWS_AT_ONCE):  # the largest cosine of all pairs, block by block
+        cosine = np.abs(unit[start : start + ROWS_AT_ONCE] @ unit.T)
+        cosine[np.arange(len(cosine)), np.arange(start, start + len(cosine))] = -1.0  # with itself
+        i, j = np.unravel_index(cosine.argmax(), cosine.shape)
+        if q.n > 1 and cosine[i, j] > best:
+            best, pair = cosine[i, j], (int(start + i), int(j))
+    parallel = sine(*unit[list(pair)]) if pair else np.nan
+    silent, constant = float(strength.min() / strength.max()), float(flat.min())
+    weakest, flattest = int(strength.argmin()), int(flat.argmin())
+    return Degeneracy(parallel, tuple(sorted(pair)), silent, weakest, constant, flattest)
+
+
+def sine(u: np.ndarray, v: np.ndarray) -> float:
+    """The sine of the angle between the lines of two unit vectors."""
+    return float(np.linalg.norm(v - (u @ v) * u))  # not from the cosine, which loses half the digits

@@ -82,6 +82,8 @@ def realised(form: CanonicalForm, chosen: Configuration) -> ShallowReLU:
     left = np.hstack([chosen.left, zero])
     gamma, paired = form.gamma[:, ~pairs], form.gamma[:, pairs]
     rows = np.vstack([single, double, -double, left, -left])
+    # γ|u| + sγu = 2γσ(su); γ|u| + δu = (γ+δ)σ(u) + (γ−δ)σ(−u); wx = σ(wx) − σ(−wx)
     V = np.hstack([2 * gamma, paired + chosen.delta, paired - chosen.delta, chosen.weights, -chosen.weights])
+    # the offsets that come with the linear parts
     c = form.e - gamma @ single[:, -1] - chosen.delta @ double[:, -1]
     return from_rows(rows, V, c)

@@ -20,12 +20,14 @@ from intertwine.shallow.relu_network import ShallowReLU, as_shallow
 
 @dataclass(frozen=True, eq=False)
 class Symmetry:
-    """How one network becomes another with the same function: reduce, flip, then an element of H_n.
+    """How one network becomes another with the same function: reduce, transfer, then an element of H_n.
 
-    Where both reductions have one neuron on a hyperplane, on opposite sides, it is a flip. Where there are
-    opposite pairs, a part δ ∈ R^k of an output weight moves from σ(u) to σ(−u), and a flip moves all of it; a
-    weight may be 0 before or after, so that a pair can leave one hyperplane for a parallel one.
-    Since σ(u) = σ(−u) + u this leaves the function unchanged iff Σ δ wᵀ = 0, and c absorbs Σ δ b.
+    1. Reduce: 0-factors are left out.
+    2. Transfer: a part δ ∈ R^k of an output weight moves from σ(u) to σ(−u). Since σ(u) = σ(−u) + u, this
+       leaves the function unchanged iff Σ δ wᵀ = 0 over all transfers, and c absorbs Σ δ b. A transfer of a
+       neuron's whole weight is a flip. A weight may be 0 before or after, so that an opposite pair can leave
+       one hyperplane for a parallel one.
+    3. An element of H_n permutes and scales the neurons.
     """
 
     p: ShallowReLU
@@ -82,9 +84,7 @@ class Equality:
         raise TypeError("Expected a use of `.equal`, which is True, False or None, not of the whole answer.")
 
 
-def same_function(
-    p: ShallowReLU | nn.Module, q: ShallowReLU | nn.Module, tolerance: float | None = None
-) -> Equality:
+def same_function(p: ShallowReLU | nn.Module, q: ShallowReLU | nn.Module) -> Equality:
     """Whether two networks, of any widths, are the same function (ramakrishnan2026, Theorems 3 and 4).
 
     Example:
@@ -98,15 +98,19 @@ def same_function(
         >>> no.equal, no.witness.x < 0
         (False, array([ True]))
 
-    Exact networks get an exact answer. Of float64 networks, equal means that γ_H of every hyperplane is zero
-    to within `tolerance` of the output weights it sums, L and e to within `tolerance` of all; not equal, that
-    they differ by more and that an input was found where the outputs do, beyond the rounding of evaluation;
-    anything else is undecided. Inputs are taken to be of order 1.
+    Exact networks get an exact answer. For floats the canonical form of the difference decides:
+
+    - Equal: γ_H of every hyperplane is zero to within the tolerance of the output weights that it sums, and L
+      and e are zero to within the tolerance of all. The tolerance is the smaller of both networks' own:
+      10⁻⁹, and 10⁻⁶ for two float32 modules, whose numbers are known no better.
+    - Not equal: they differ by more, and an input was found where the outputs differ beyond the rounding of
+      evaluation.
+    - Undecided: anything else.
+
+    Inputs are taken to be of order 1.
 
     Args:
         p, q: networks, or modules that `ShallowReLU.from_module` takes, with the same inputs and outputs.
-        tolerance: for floats; the smaller of both networks' own when not given, which is 10⁻⁹, and 10⁻⁶ for
-            two float32 modules, whose numbers are no better known.
 
     Returns:
         `equal` is True, with the `symmetry` between the networks; False, with a `witness`, an input where
@@ -116,11 +120,12 @@ def same_function(
         `canonical_form`, where many networks are compared; `same_network` for networks that are not shallow.
     """
     p, q = as_shallow(p), as_shallow(q)
-    tolerance = min(p.tolerance, q.tolerance) if tolerance is None else tolerance
+    tolerance = min(p.tolerance, q.tolerance)
     d = difference(p, q)
     found = arrangement(d, tolerance)
     parts = invariants(d, found)
     size = np.asarray(parts.size)
+    # p = q iff the difference has γ = 0, L = 0 and e = 0
     zero = [
         negligible(largest(parts.gamma), parts.gamma_size, tolerance),
         negligible(parts.L, size, tolerance),
@@ -130,6 +135,7 @@ def same_function(
     if all(each.all() for each in zero):
         p, q = (p, q) if d.exact else (p.float(), q.float())
         first = merged(p, found.part(slice(p.n)), tolerance)
+        # in the arrangement of the difference, where a hyperplane has one number for both networks
         second = merged(q, found.part(slice(p.n, None)), tolerance)
         symmetry = _symmetry(first, second, tolerance)
         return Equality(True if symmetry else None, *facts, symmetry=symmetry)
@@ -165,14 +171,14 @@ def _symmetry(first: Merged, second: Merged, tolerance: float) -> Symmetry | Non
         V = net.V * np.abs(at.scales)
         ups.append(sums(V * (at.scales > 0), at.labels, h))
         sizes.append(sums(largest(V)[None], at.labels, h)[0])
-    delta = ups[0] - ups[1]
+    delta = ups[0] - ups[1]  # γ agrees, so what one has more on σ(u) it has less on σ(−u)
     moves = ~negligible(largest(delta), sizes[0] + sizes[1], tolerance)
     alone = [np.bincount(at.labels, minlength=h) == 1 for _, at in (first, second)]
     (p, at_r), (q, at_q) = first, second
     flips = tuple(np.flatnonzero((moves & alone[0] & alone[1])[at_r.labels]).tolist())
     normals, transfers = at_r.normals[moves], delta[:, moves]
     r = p
-    if moves.any():
+    if moves.any():  # the transfers may add hyperplanes' other sides, so neurons are arranged anew
         r = transferred(p, normals, transfers, tolerance)
         both = arrangement(difference(r, q), tolerance)
         at_r, at_q = both.part(slice(r.n)), both.part(slice(r.n, None))

@@ -1,7 +1,7 @@
 """Numbers that are exact (objects: integers and fractions) or float64, and operations on both.
 
-Exact numbers are never rounded and `tolerance` plays no part for them. With float64 a sum counts as zero
-when it is at most `tolerance` times the sum of its terms' sizes.
+Exact numbers are never rounded, and `tolerance` plays no part for them. A sum of float64 counts as zero when
+it is at most `tolerance` times the sum of its terms' sizes.
 """
 
 from collections.abc import Iterable
@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Int, Shaped
+from torch import Tensor
+
+from intertwine.checks import check_tensor
 
 Numbers = Shaped[np.ndarray, "..."]
 TOLERANCE = 1e-9  # of floats, relative to the terms that they are sums of
@@ -27,13 +30,14 @@ def numbers(values: Any, name: str = "numbers") -> Numbers:
         >>> numbers([1, Fraction(1, 2)]).dtype, numbers([1, 0.5]).dtype
         (dtype('O'), dtype('float64'))
     """
-    if hasattr(values, "detach"):  # a tensor, without importing torch
+    if isinstance(values, Tensor):
+        check_tensor(values, name)
         values = values.detach().cpu()
         values = (values.double() if values.is_floating_point() else values).numpy().copy()
     array = np.asarray(values)
     if array.dtype.kind in "iu":
-        return array.astype(object)
-    if array.dtype == object:
+        return array.astype(object)  # Python's integers, which do not overflow
+    if array.dtype == object:  # as lists with fractions are; one float among them makes all floats
         strange = next((x for x in array.flat if not isinstance(x, Rational)), None)
         if strange is None:
             return array
@@ -82,7 +86,7 @@ def outer(columns: Shaped[np.ndarray, "k n"], rows: Shaped[np.ndarray, "n m"]) -
 
 def sums(values: Shaped[np.ndarray, "k n"], labels: Int[np.ndarray, " n"], groups: int) -> Numbers:
     """Sums of the columns with labels 0, …, groups − 1."""
-    if is_exact(values):
+    if is_exact(values):  # bincount knows floats only
         total = np.zeros((len(values), groups), dtype=object)
         np.add.at(total.T, labels, values.T)
         return total
@@ -93,6 +97,7 @@ def sums(values: Shaped[np.ndarray, "k n"], labels: Int[np.ndarray, " n"], group
 def primitive(row: Iterable[int | Fraction]) -> tuple[tuple[int, ...], int | Fraction]:
     """Coprime integers, the first of them positive, and the scale t with row = t · integers."""
     row = list(row)
+    # to whole numbers first, then divided by what all of them share
     denominator = lcm(*(x.denominator for x in row))
     integers = [x.numerator * (denominator // x.denominator) for x in row]
     divisor = gcd(*integers)
@@ -120,6 +125,7 @@ class Reduced(NamedTuple):
 def row_reduce(matrix: Shaped[np.ndarray, "a b"], tolerance: float = TOLERANCE) -> Reduced:
     """Gauss–Jordan elimination; floats at most tolerance × the largest of the matrix are zero."""
     a, b = matrix.shape
+    # what is done to the rows is done to the identity matrix beside them: that is the combination
     identity = np.eye(a, dtype=matrix.dtype)
     rows, size = np.hstack([matrix, identity]), np.abs(matrix).max(initial=0)
     pivots: list[int] = []
@@ -127,7 +133,7 @@ def row_reduce(matrix: Shaped[np.ndarray, "a b"], tolerance: float = TOLERANCE) 
         r = len(pivots)
         if r == a:
             break
-        best = r + int(np.argmax(np.abs(rows[r:, column])))
+        best = r + int(np.argmax(np.abs(rows[r:, column])))  # the largest pivot keeps rounding small
         if negligible(rows[best, column : column + 1], size, tolerance)[0]:
             continue
         rows[[r, best]] = rows[[best, r]]

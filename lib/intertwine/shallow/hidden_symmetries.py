@@ -41,10 +41,11 @@ def hidden_symmetries(p: ShallowReLU | nn.Module) -> HiddenSymmetries:
         >>> found.count, found.list()
         (1, [(0, 1, 2)])
 
-    Independent matrices $λ_i w_iᵀ$ have none, whatever their number. Otherwise all 2^n sets are searched for
-    n ≤ 40, by meeting in the middle; where there are 0-factors, flips of dead neurons count too. In floats a
-    sum is zero when no entry exceeds 10⁻¹³ times $Σ_i ‖λ_i w_iᵀ‖_∞$, or the network's tolerance times that if
-    it is more than 10⁻⁹, as of a module in float32.
+    Linearly independent matrices $λ_i w_iᵀ$ have none, whatever their number. Otherwise all 2^n sets are
+    searched for n ≤ 40, by meeting in the middle. Flips of dead neurons count, too.
+
+    In floats a sum is zero when no entry exceeds 10⁻¹³ times $Σ_i ‖λ_i w_iᵀ‖_∞$. Where the network's
+    `tolerance` is more than 10⁻⁹, as of a module in float32, it takes the place of 10⁻¹³.
 
     See Also:
         `flip` flips such a set; `is_generic` asks whether there is none.
@@ -53,7 +54,8 @@ def hidden_symmetries(p: ShallowReLU | nn.Module) -> HiddenSymmetries:
         ValueError: floats with tens of millions of sums close to zero.
     """
     p = as_shallow(p)
-    vectors = outer(p.V, p.W)
+    vectors = outer(p.V, p.W)  # a set is a flip iff its vectors add up to 0
+    # first the cheap answer, which random networks with n ≤ k·m give
     if linearly_independent(vectors, p.rounding):
         return HiddenSymmetries(0, "the matrices λ_i w_iᵀ are linearly independent")
     if p.n > MOST_VECTORS:
@@ -66,10 +68,11 @@ def hidden_symmetries(p: ShallowReLU | nn.Module) -> HiddenSymmetries:
 
 
 def linearly_independent(vectors: Shaped[np.ndarray, "n d"], rounding: float = ROUNDING) -> bool:
-    """Whether rows are certified to be linearly independent: in floats by σ_min > `rounding` · σ_max.
+    """Whether rows are certainly linearly independent; False means not known.
 
-    Exact rows are taken modulo a prime: independent there they are independent, and the converse fails for
-    multiples of that prime only.
+    In floats the certificate is σ_min > `rounding` · σ_max. Exact rows are taken modulo a prime: if they are
+    independent there, they are independent. The converse fails only where a determinant is a multiple of that
+    prime.
     """
     n, d = vectors.shape
     if n > d:
@@ -83,6 +86,7 @@ def linearly_independent(vectors: Shaped[np.ndarray, "n d"], rounding: float = R
         if not len(pivots):
             return False
         column = pivots[0]
+        # the pivot becomes 1, and what is below it 0
         rows[i] = rows[i] * pow(int(rows[i, column]), -1, PRIME) % PRIME
         rows[i + 1 :] = (rows[i + 1 :] - rows[i + 1 :, [column]] * rows[i] % PRIME) % PRIME
     return True

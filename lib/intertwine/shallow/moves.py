@@ -1,16 +1,18 @@
 """Moves of a network that keep its function: an element of G_ReLU acts, a set of neurons is flipped."""
 
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 
 import numpy as np
 import torch
 from jaxtyping import Int, Shaped
 from torch import Tensor
 
-from intertwine.groups import Activation, as_activation
+from intertwine.groups import Activation, GReLU, as_activation
 from intertwine.shallow.exact import Numbers, is_exact, numbers, reciprocal
 from intertwine.shallow.relu_network import ShallowReLU
 
+SCALES = np.array([Fraction(1, 3), Fraction(1, 2), 1, 2, 3, 5], dtype=object)  # of random elements
 ODD_TOLERANCE = 1e-9  # of κx, relative to the larger of σ(x) and x
 
 
@@ -27,6 +29,7 @@ def act(p: ShallowReLU, A: object) -> ShallowReLU:
     it, or integers and fractions, which keep an exact network exact.
     """
     entries = numbers(A, "A")
+    # an element has its nonzero entries in rows 0, 1, …, n − 1, and in each column once
     rows, columns = np.nonzero(np.atleast_2d(entries))[:2]
     n = np.arange(p.n)
     fits = entries.shape == (p.n, p.n) and np.array_equal(rows, n) and np.array_equal(np.sort(columns), n)
@@ -54,7 +57,8 @@ def monomial_matrix(columns: Int[np.ndarray, " n"], scales: Shaped[np.ndarray, "
 def flip(p: ShallowReLU, S: Iterable[int], kappa: int | float = 1) -> ShallowReLU:
     """Flip a set S of neurons, which keeps the function iff $κ Σ_S λ_i w_iᵀ = 0$.
 
-    A flip negates $(w_i, b_i)$ for i in S, and adds $κ Σ_S λ_i b_i$ to c.
+    A flip negates $(w_i, b_i)$ for i in S, and adds $κ Σ_S λ_i b_i$ to c. For σ(u) = σ(−u) + κu, so that the
+    terms change by $κ Σ_S λ_i (w_i·x + b_i)$, of which c takes the constant.
 
     Example:
         >>> p = ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])
@@ -66,7 +70,7 @@ def flip(p: ShallowReLU, S: Iterable[int], kappa: int | float = 1) -> ShallowReL
         S: a set of neurons, numbered from 0; to name one twice changes nothing.
         kappa: κ with σ(x) − σ(−x) = κx: 1 for ReLU, `odd_slope` computes it for others.
     """
-    S = sorted(set(S))
+    S = sorted({int(i) for i in S})
     if S and not 0 <= S[0] <= S[-1] < p.n:
         raise ValueError(f"Expected neurons from 0 to {p.n - 1}, was given {S}.")
     sign = np.ones(p.n, dtype=object if p.exact else np.float64)
@@ -95,12 +99,34 @@ def odd_slope(activation: str | Callable[[Tensor], Tensor] | Activation) -> floa
     return kappa if ((odd - kappa * x).abs() <= ODD_TOLERANCE * size).all() else None
 
 
+def random_orbit(p: ShallowReLU, *, generator: torch.Generator) -> ShallowReLU:
+    """p moved by a random element of G_ReLU, which is made of fractions if p is exact.
+
+    Example:
+        >>> from intertwine.shallow import random_network
+        >>> draw = torch.Generator().manual_seed(0)
+        >>> p = random_network(3, 2, 1, generator=draw)
+        >>> random_orbit(p, generator=draw)([[1, 2]]).tolist() == p([[1, 2]]).tolist()
+        True
+    """
+    if not p.exact:
+        return act(p, GReLU(p.n).sample(generator))
+    # a sample has random floats, which would make an exact network inexact
+    columns = torch.randperm(p.n, generator=generator).numpy()
+    return moved(p, columns, random_scales(p.n, generator))
+
+
+def random_scales(number: int, generator: torch.Generator) -> Shaped[np.ndarray, " n"]:
+    """Exact positive scales, some of them equal."""
+    return SCALES[torch.randint(len(SCALES), (number,), generator=generator).numpy()]
+
+
 def difference(p: ShallowReLU, q: ShallowReLU) -> ShallowReLU:
     """θ ⊖ θ', Definition 7: the neurons of both, those of q with −λ; its function is that of p minus q's."""
     if (p.m, p.k) != (q.m, q.k):
         raise ValueError(
             f"Expected networks with the same inputs and outputs, was given {p.m} → {p.k} and {q.m} → {q.k}."
         )
-    if not (p.exact and q.exact):
+    if not (p.exact and q.exact):  # exactness of one of both means nothing
         p, q = p.float(), q.float()
     return ShallowReLU(np.vstack([p.W, q.W]), np.concatenate([p.b, q.b]), np.hstack([p.V, -q.V]), p.c - q.c)

@@ -27,9 +27,9 @@ class ShallowReLU:
         >>> p([[2, 3]]).tolist()
         [[5]]
 
-    Lists, arrays and tensors are taken; arrays of the right type are not copied. If all numbers are integers
-    or fractions they stay so, and all computations are exact; otherwise all become float64. Row i
-    of W is w_i, column i of V is λ_i.
+    Row i of W is w_i, column i of V is λ_i. Lists, arrays and tensors are taken; arrays of the right type are
+    not copied. If all numbers are integers or fractions they stay so, and all computations are exact.
+    Otherwise all become float64.
     """
 
     W: Shaped[np.ndarray, "n m"]
@@ -37,16 +37,18 @@ class ShallowReLU:
     V: Shaped[np.ndarray, "k n"]
     c: Shaped[np.ndarray, " k"]
     tolerance: float = TOLERANCE
-    """Relative, in all functions of it: larger where numbers were rounded, as those of a float32 module."""
+    """The relative error up to which all functions of the network compare floats. It is larger where numbers
+    were rounded, as those of a float32 module."""
 
     def __init__(self, W: object, b: object, V: object, c: object, *, tolerance: float = TOLERANCE) -> None:
         arrays = {name: numbers(given, name) for name, given in (("W", W), ("b", b), ("V", V), ("c", c))}
         shapes = {name: array.shape for name, array in arrays.items()}
-        n, k = shapes["b"][:1], shapes["c"][:1]
+        n, k = shapes["b"][:1], shapes["c"][:1]  # as tuples, which are empty where b or c is a number
         fits = shapes["V"] == k + n and shapes["W"][:1] == n and len(shapes["W"]) == 2 and n and k
         if not fits or len(shapes["b"]) != 1 or len(shapes["c"]) != 1:
             given = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
             raise ValueError(f"Expected W (n, m), b (n,), V (k, n) and c (k,), was given {given}.")
+        # one float among the four makes all of them floats, for exactness of a part alone means nothing
         exact = is_exact(*arrays.values())
         for name, array in arrays.items():
             object.__setattr__(self, name, array if exact else array.astype(np.float64, copy=False))
@@ -54,7 +56,10 @@ class ShallowReLU:
 
     @property
     def rounding(self) -> float:
-        """The share of its terms up to which a sum is 0: the tolerance, where that is more than float64's."""
+        """The share of its terms' sizes up to which a sum is 0.
+
+        It is that of float64, unless the numbers themselves are known less well.
+        """
         return self.tolerance if self.tolerance > TOLERANCE else ROUNDING
 
     @property
@@ -90,6 +95,7 @@ class ShallowReLU:
         Another σ, as `intertwine.groups.as_activation` takes it, is for networks of float64.
         """
         x = numbers(x, "inputs")
+        # float inputs make an exact network one of floats, and the other way round
         p = self if is_exact(x) else self.float()
         x = x if p.exact else x.astype(np.float64, copy=False)
         u = x @ p.W.T + p.b
@@ -119,8 +125,8 @@ class ShallowReLU:
     def from_module(module: nn.Module) -> "ShallowReLU":
         """From `nn.Sequential(Linear, ReLU, Linear)`, in float64; a leading Flatten is allowed.
 
-        The network remembers by its `tolerance`, eight rounding units, that the module was not in float64.
-        The results of `act` and the like are in float64 and have the tolerance of float64.
+        The `tolerance` of the network is eight rounding units of a module that was not in float64. The
+        results of `act` and the like are in float64 and have the tolerance of float64.
 
         Example:
             >>> ShallowReLU.from_module(
@@ -161,6 +167,31 @@ def from_rows(rows: Shaped[np.ndarray, "n m1"], V: Shaped[np.ndarray, "k n"], c:
     return ShallowReLU(rows[:, :-1], rows[:, -1], V, c)
 
 
+def random_network(n: int, m: int, k: int, size: int = 3, *, generator: torch.Generator) -> ShallowReLU:
+    """An exact network of integers in [−size, size], with w_i ≠ 0 and λ_i ≠ 0.
+
+    Example:
+        >>> random_network(
+        ...     n=4, m=2, k=1, generator=torch.Generator().manual_seed(0)
+        ... ).rows.shape
+        (4, 3)
+
+    Coincidences are likely: parallel neurons, opposite pairs, hidden flips.
+    """
+    shapes = ((n, m), (n,), (n, k), (k,))
+    W, b, V, c = (random_integers(-size, size, shape, generator) for shape in shapes)
+    for matrix in (W, V):  # rows of zeros get a 1
+        matrix[~(matrix != 0).any(1), 0] = 1
+    return ShallowReLU(W, b, V.T, c)
+
+
+def random_integers(
+    low: int, high: int, shape: tuple[int, ...], generator: torch.Generator
+) -> Shaped[np.ndarray, "..."]:
+    """Exact integers from low to high, both included."""
+    return torch.randint(low, high + 1, shape, generator=generator).numpy().astype(object)
+
+
 def as_shallow(network: ShallowReLU | nn.Module) -> ShallowReLU:
     """The network itself, or that of a module; TypeError for anything else."""
     if isinstance(network, ShallowReLU):
@@ -174,6 +205,7 @@ def as_shallow(network: ShallowReLU | nn.Module) -> ShallowReLU:
 
 
 def _chain(module: nn.Module) -> list[nn.Module]:
+    """The layers of nested chains in order; a module that is no chain is one layer."""
     if not is_chain(module):
         return [module]
     return [layer for child in module for layer in _chain(child)]

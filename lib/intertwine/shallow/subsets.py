@@ -1,8 +1,11 @@
 """All subsets of up to 40 vectors with a given sum, by meeting in the middle (Horowitz and Sahni 1974).
 
-The 2^20 sums of either half are sorted by one number each. Integers are hashed by a random linear map modulo
-a random number of 58 bits, so that sums of hashes are hashes of sums; equal hashes are compared in full.
-Floats are projected to a line, and sums within the tolerance there are compared in full.
+The vectors are cut into two halves. The 2^20 sums of either half are sorted by one number each, their key. A
+sum of the one half with a sum of the other makes the target only if the keys fit. Pairs whose keys fit are
+compared in full.
+
+The key of integers is a random linear map modulo a random number of 58 bits, so that sums of keys are keys of
+sums. The key of floats is their projection to a line, where sums within the tolerance fit.
 """
 
 from collections.abc import Iterator

@@ -14,9 +14,8 @@ from intertwine.alignment import Statistics, statistics
 from intertwine.data import Dataset
 from intertwine.data.dataset import check_dataset
 from intertwine.stitching.stitched import Layers, Stitched, Values, as_tuple, as_values, cut, run_part
-from intertwine.training import check_data, front_values, outputs
-from intertwine.training.evaluate import correct
-from intertwine.training.outputs import FRONT_BYTES, all_outputs
+from intertwine.training.evaluate import check_data, correct
+from intertwine.training.outputs import FRONT_BYTES, all_outputs, front_values, outputs
 
 BATCH = 200  # images at a time, where nothing is trained: on a CPU twice as fast as 500
 

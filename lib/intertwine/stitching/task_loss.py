@@ -14,7 +14,8 @@ from intertwine.stitching.junction import Junction
 from intertwine.stitching.maps import Stitch
 from intertwine.stitching.stitch_recipes import StitchRecipe
 from intertwine.stitching.stitched import Rest, Stitched, as_tuple, as_values, check_fit, run_part
-from intertwine.training import Batches, build_optimizer, epoch, fill_of
+from intertwine.training import Batches, build_optimizer, epoch
+from intertwine.training.batches import fill_of
 from intertwine.training.epoch import Epochs
 from intertwine.training.outputs import FRONT_BYTES
 

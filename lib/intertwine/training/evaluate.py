@@ -1,6 +1,5 @@
 """The accuracy of a network, and whether data fit it."""
 
-import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -14,11 +13,11 @@ def evaluate(
     labels: Int[Tensor, " n"],
     *,
     batch_size: int = 200,
-    dtype: torch.dtype = torch.float32,
 ) -> float:
     """The accuracy: the fraction of images whose largest logit is at their label.
 
     Example:
+        >>> import torch
         >>> logits = torch.tensor([[1.0, 2.0], [3.0, 0.0], [5.0, 4.0]])
         >>> round(evaluate(nn.Identity(), logits, torch.tensor([1, 0, 1])), 3)
         0.667
@@ -30,13 +29,12 @@ def evaluate(
     Args:
         images: they travel to the network batch by batch.
         labels: from 0 to classes - 1, in int64.
-        dtype: `torch.bfloat16` computes with autocast, faster and with about three decimal digits.
 
     Raises:
         ValueError: images or labels do not fit the network, or images or its weights are not finite.
     """
     check_data(network, images, labels)
-    logits = all_outputs(network, images, batch_size=batch_size, dtype=dtype)
+    logits = all_outputs(network, images, batch_size=batch_size)
     return correct(logits, labels.to(logits.device)).double().mean().item()
 
 
@@ -44,6 +42,7 @@ def correct(logits: Float[Tensor, "n classes"], labels: Int[Tensor, " n"]) -> Bo
     """Whether the largest logit is at the label; where one is NaN, none is the largest.
 
     Example:
+        >>> import torch
         >>> nan = float("nan")
         >>> correct(torch.tensor([[1.0, 2.0], [nan, 0.0]]), torch.tensor([1, 0]))
         tensor([ True, False])

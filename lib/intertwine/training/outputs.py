@@ -11,11 +11,12 @@ from intertwine.features import evaluating
 
 Values = Tensor | tuple[Tensor, ...]  # several values where a shortcut leads past a cut
 
+BATCH_SIZE = 200
 FRONT_BYTES = 2**31  # values of a frozen front are stored if they need no more than this
 
 
 def outputs(
-    network: nn.Module, inputs: Values, *, batch_size: int = 200, dtype: torch.dtype = torch.float32
+    network: nn.Module, inputs: Values, *, batch_size: int = BATCH_SIZE, dtype: torch.dtype = torch.float32
 ) -> Iterator[Any]:
     """The outputs of a network, or of a part of one, in evaluation mode, without autograd, batch by batch.
 
@@ -49,7 +50,6 @@ def front_values(
     images: Tensor,
     *,
     dtype: torch.dtype = torch.float32,
-    batch_size: int = 200,
     limit: int = FRONT_BYTES,
 ) -> Values | None:
     """All outputs (one or a tuple) of a frozen front, computed once; None where they exceed `limit` bytes.
@@ -65,8 +65,8 @@ def front_values(
     # memory is taken once, in the order in which `Batches` gathers
     stored = tuple(x.new_empty((len(images), *x.shape[1:])) for x in parts)
     stored = tuple(x.to(memory_format=torch.channels_last) if x.ndim == 4 else x for x in stored)
-    batches = outputs(front, images, batch_size=batch_size, dtype=dtype)
-    for places, values in zip(zip(*(x.split(batch_size) for x in stored), strict=True), batches, strict=True):
+    batches = outputs(front, images, dtype=dtype)
+    for places, values in zip(zip(*(x.split(BATCH_SIZE) for x in stored), strict=True), batches, strict=True):
         for place, value in zip(places, as_tuple(values), strict=True):
             place.copy_(value)
     return as_values(stored)

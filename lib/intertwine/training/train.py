@@ -2,7 +2,6 @@
 
 import copy
 from dataclasses import asdict
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,10 +11,9 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from intertwine import devices, files
-from intertwine.chains import is_chain, subchain
+from intertwine.chains import is_chain, pooled_first, subchain
 from intertwine.data import Dataset
 from intertwine.data.dataset import check_dataset, tensor_digest
-from intertwine.training import store
 from intertwine.training.batches import Batches, fill_of
 from intertwine.training.epoch import Row, build_optimizer, epoch
 from intertwine.training.evaluate import check_data, evaluate
@@ -124,33 +122,13 @@ def train(
             rows.append(row)
             if checkpoint:
                 content = {"network": network.state_dict(), "optimizer": optimizer.state_dict()}
-                store.save(checkpoint, content | {"stamp": stamp, "history": rows})
+                files.save_tensors(checkpoint, content | {"stamp": stamp, "history": rows})
             bar.set_postfix(loss=f"{row['loss']:.3f}", accuracy=f"{row['accuracy']:.1%}", refresh=False)
     # freezing has switched off the gradients of the front
     for parameter, original in zip(network.parameters(), before.parameters(), strict=True):
         parameter.requires_grad_(original.requires_grad)
     network.to(memory_format=torch.contiguous_format)
     return Trained(network.eval(), pd.DataFrame(rows))
-
-
-def pooled_first(network: nn.Module) -> nn.Module:
-    """The same modules and function, with maxima taken before a ReLU, which then has a quarter of the values.
-
-    Example:
-        >>> chain = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.MaxPool2d(2))
-        >>> [type(layer).__name__ for layer in pooled_first(chain)]
-        ['Conv2d', 'MaxPool2d', 'ReLU']
-
-    ReLU is nondecreasing, so it commutes with maxima; outputs and gradients agree bit for bit. Other networks
-    than plain chains are returned as they are.
-    """
-    if not is_chain(network) or network._forward_hooks:
-        return network
-    layers = list(network)
-    for k, (one, two) in enumerate(pairwise(layers)):
-        if type(one) is nn.ReLU and type(two) is nn.MaxPool2d and not two.return_indices:
-            layers[k : k + 2] = two, one
-    return nn.Sequential(*layers)
 
 
 def _parts(network: nn.Module, freeze: str | None) -> tuple[nn.Module, nn.Module]:
@@ -175,7 +153,7 @@ def _restore(path: Path, stamp: str, network: nn.Module, optimizer: torch.optim.
     """Load a checkpoint of this training, if there is one; the history so far."""
     if not path.is_file():
         return []
-    saved = store.load(path)
+    saved = files.load_tensors(path)
     if saved.get("stamp") != stamp:
         raise ValueError(
             f"Expected in {path} a checkpoint of this training, found one of another network, recipe, seed "

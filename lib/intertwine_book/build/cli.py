@@ -200,9 +200,8 @@ def networks(train: bool) -> None:
 @cli.command()
 @_profile
 def status(profile: str) -> None:
-    """Per chapter: fresh or stale, last run, time, memory and device; and whether bfloat16 works."""
+    """Per chapter: fresh or stale, last run, time, memory and device."""
     book = _book(profile)
-    from intertwine.devices import bfloat16_fault
     from intertwine_book.build.status import states
 
     table = Table(title=f"profile {profile}", box=box.SIMPLE, padding=(0, 1, 0, 0))
@@ -211,5 +210,3 @@ def status(profile: str) -> None:
     for *words, _ in states(book, profile):
         table.add_row(*words)
     console.print(table)
-    if fault := bfloat16_fault():
-        console.print(f"Warning: {fault}", style="yellow")

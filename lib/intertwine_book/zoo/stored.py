@@ -14,7 +14,6 @@ from tqdm import tqdm
 
 from intertwine import devices, files
 from intertwine.data.dataset import tensor_digest
-from intertwine.training import store
 from intertwine.training.outputs import all_outputs
 from intertwine.training.recipes import VERSION
 from intertwine.training.train import Trained
@@ -82,7 +81,7 @@ def get(
         loop = train_each(spec, todo, chosen, n_jobs, progress, of=len(paths), checkpoints=checkpoints)
         for pair, trained in loop:
             found[pair] = trained
-            store.save(paths[pair], _content(spec, trained, chosen))
+            files.save_tensors(paths[pair], _content(spec, trained, chosen))
             checkpoints[pair].unlink(missing_ok=True)
     return [found[pair]._replace(network=found[pair].network.to(chosen)) for pair in wanted]
 
@@ -150,7 +149,7 @@ def _stored(spec: Spec, paths: Mapping[SeedPair, Path]) -> dict[SeedPair, Traine
 
 def _read(spec: Spec, pair: SeedPair, path: Path) -> Trained | None:
     """The network in a file; None where the function that it computes has changed."""
-    content = store.load(path)
+    content = files.load_tensors(path)
     network = spec.build(seed=pair[0])
     network.load_state_dict(content["network"])
     now, then = _probe(network.eval(), spec), content["outputs"]

@@ -4,7 +4,8 @@ from fractions import Fraction
 
 import torch
 
-from intertwine.groups import CentredOrthogonal, MatrixGroup, Orthogonal, smaller
+from intertwine.groups import CentredOrthogonal, MatrixGroup, Orthogonal
+from intertwine.groups.base import smaller
 from intertwine.weightspace.rules.axes import (
     Axis,
     Edge,

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from intertwine.groups import GeneralLinear, MatrixGroup, smaller
+from intertwine.groups import GeneralLinear, MatrixGroup
+from intertwine.groups.base import smaller
 from intertwine.weightspace.rules.axes import (
     Axis,
     Fixed,

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from intertwine.checks import check_evaluation_mode
-from intertwine.rounding import unit
+from intertwine.devices import unit
 from intertwine.weightspace.act.action import State
 from intertwine.weightspace.act.space import Element, WeightSpace
 from intertwine.weightspace.solve.hidden import HiddenSpace

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from intertwine.rounding import tolerated
+from intertwine.devices import tolerated
 from intertwine.weightspace.trace.run import Run
 from intertwine.weightspace.trace.trace import Outputs, trace
 from intertwine.weightspace.uses.verify import relative_error

@@ -8,8 +8,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from intertwine.alignment import assignment
+from intertwine.devices import unit
 from intertwine.groups import MatrixGroup
-from intertwine.rounding import unit
 from intertwine.weightspace.act.action import ROOM, Action
 from intertwine.weightspace.act.space import Moved, WeightSpace
 from intertwine.weightspace.rules.axes import single

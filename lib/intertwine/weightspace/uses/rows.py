@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.groups.orthonormal import generic
-from intertwine.rounding import unit
+from intertwine.devices import unit
+from intertwine.groups.matrices import generic
 from intertwine.weightspace.act.action import ROOM, Action, Piece, State, pieces
 from intertwine.weightspace.rules.axes import Unit
 from intertwine.weightspace.solve.hidden import HiddenSpace, Solution
