@@ -1,8 +1,22 @@
-# make book · run · test · test-all · device · check · pages · bench · lab · lock · clean     (PROFILE=smoke|quick|desk|paper, quick by default)
+# make book      execute all notebooks and render the pages; PROFILE=smoke|quick|desk|paper, quick by default
+# make run       one notebook with parameters of your own: make run CHAPTER=03 ARGS="-p seed 7"
+# make test      the laws of the library
+# make test-all  and what is slow: builds, browsers, experiments
+# make device    all notebooks on a GPU, after `make book PROFILE=smoke`; on one that is pretended where there is none
+# make check     style and types
+# make pages     the built pages: links, formulas, and how they behave in a browser
+# make bench     times beside those of other libraries
+# make lab       JupyterLab in the folder of the chapters; options by ARGS="--no-browser --port 8889"
+# make lock      pin what pyproject.toml declares
+# make clean     remove all that was built, the environment too
+#
+# UV_TORCH_BACKEND=cpu make book installs wheels of torch without CUDA, which are some 6 GB smaller.
 PYTHON  ?= python3
 PROFILE ?= quick
 BIN     := .venv/bin
 READY   := .venv/ready
+# wheels of torch without CUDA need none of these
+PINS := grep -v -E "$$(test "$$UV_TORCH_BACKEND" = cpu && echo '^(cuda|nvidia|triton)' || echo '^$$')" requirements.lock
 # two `make` at once must not install into one folder at once (flock is part of every Debian and Ubuntu)
 ONE_AT_A_TIME := $(shell command -v flock >/dev/null 2>&1 && echo flock .venv.lock)
 # the folder's name may have a space: no recipe writes it, and what must be absolute is exported
@@ -16,7 +30,6 @@ unexport PYTHONDONTWRITEBYTECODE
 book: $(READY)
 	@$(BIN)/intertwine build --profile "$(PROFILE)"
 
-# one chapter with parameters of your own: make run CHAPTER=03 ARGS="-p seed 7"
 CHAPTER ?= 01
 run: $(READY)
 	@$(BIN)/intertwine run "$(CHAPTER)" --profile "$(PROFILE)" $(ARGS)
@@ -27,19 +40,21 @@ test: $(READY)
 test-all: test
 	@OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist worksteal -m slow
 
-# every chapter and record on a GPU, after `make book PROFILE=smoke`, whose tables and verdicts these must be; INTERTWINE_DTYPE
-# is the same for both, and the networks are trained again
+# tables and verdicts must be those of `make book PROFILE=smoke`; INTERTWINE_DTYPE is the same for both, and the networks are
+# trained again
 DEVICE := _build/device
+device: export PYTHONPATH := $(CURDIR)/tests/pretend$(if $(PYTHONPATH),:$(PYTHONPATH))
 device: export OMP_NUM_THREADS = 1
 device: export INTERTWINE_DTYPE = float32
 device: export INTERTWINE_ZOO = $(CURDIR)/$(DEVICE)/zoo
 device: export INTERTWINE_RUNS = _build/executed/smoke:$(DEVICE)
 device: $(READY)
 	@rm -rf $(DEVICE) && mkdir -p $(DEVICE)/records
+	@$(BIN)/python -c 'import torch; print("All notebooks on the GPU:", torch.cuda.get_device_name())'
 	@printf '%s\n' $(patsubst chapters/%.py,%,$(wildcard chapters/[0-9]*.py chapters/records/*.py)) | xargs -P 2 -I{} sh -c \
 	  '$(BIN)/intertwine run {} --profile smoke $$(grep -q "^device:" chapters/{}.py && echo -p device cuda) --output $(DEVICE)/{}.ipynb >$(DEVICE)/{}.log 2>&1 \
 	   || { cat $(DEVICE)/{}.log; exit 1; }'
-	@$(BIN)/pytest -q -m gpu tests/test_gpu.py tests/test_device_run.py
+	@$(BIN)/pytest -q -m gpu tests/test_gpu.py tests/test_gpu_examples.py tests/test_pretend.py tests/test_device_run.py
 
 check: $(READY)
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
@@ -71,6 +86,6 @@ install:
 	echo "Installing the locked environment into .venv (once; a few GB, mostly PyTorch)" && \
 	"$(PYTHON)" -m venv .venv && \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(grep '^uv==' requirements.lock)" && \
-	$(BIN)/uv pip sync --python $(BIN)/python requirements.lock && \
+	$(PINS) | $(BIN)/uv pip sync --python $(BIN)/python - && \
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . && \
 	touch $(READY)

@@ -190,3 +190,45 @@ def test_no_path_of_a_machine_is_written_into_the_project():
         path = ROOT / name
         if path.is_file() and path.suffix in {".py", ".md", ".yml", ".toml", ".cff", ".lock", ""}:
             assert not pattern.search(path.read_text()), name
+
+
+def test_every_change_is_tested_and_only_what_publishes_may_write():
+    """With a token that writes, no code runs but git; tests have a cache and wheels without CUDA."""
+    for path in sorted((ROOT / ".github/workflows").glob("*.yml")):
+        flow = yaml.safe_load(path.read_text())
+        assert "pull_request" in flow[True]  # YAML reads `on` so
+        assert flow["permissions"] == {"contents": "read"}, path
+        for name, job in flow["jobs"].items():
+            steps = {step["uses"].split("@")[0]: step.get("with") for step in job["steps"] if "uses" in step}
+            if name == "publish":
+                assert {*steps} == {"actions/download-artifact"} and "needs" in job
+                continue
+            assert "permissions" not in job and job["env"]["UV_TORCH_BACKEND"] == "cpu", name
+            assert "actions/cache" in steps, name
+            assert steps["actions/checkout"] == {"persist-credentials": False}, name
+
+
+@pytest.mark.parametrize(
+    ("config", "publishes"),
+    [
+        ('repository: {url: ""}', "false"),
+        ("repository:\n  url: https://github.com/us/book", "true"),
+        ("repository: {branch: main, url: 'https://github.com/us/book'}", "true"),
+    ],
+)
+def test_the_workflow_publishes_once_there_is_an_address_however_it_is_written(tmp_path, config, publishes):
+    flow = yaml.safe_load((ROOT / ".github/workflows/book.yml").read_text())
+    (step,) = [step for step in flow["jobs"]["book"]["steps"] if step.get("id") == "address"]
+    (tmp_path / "_config.yml").write_text(config)
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    python = tmp_path / ".venv/bin/python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    output = tmp_path / "output"
+    run("bash", "-c", step["run"], cwd=tmp_path, env={"GITHUB_OUTPUT": str(output)})
+    assert output.read_text() == f"publishes={publishes}\n"
+
+
+def test_scripts_need_nothing_outside_the_repository():
+    for path in (*(ROOT / ".ci").iterdir(), ROOT / "Makefile", *(ROOT / ".github/workflows").iterdir()):
+        assert not re.search(r"\.\./\w", path.read_text()), path
