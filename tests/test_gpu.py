@@ -80,6 +80,14 @@ def test_rotations_come_from_generators_of_either_device():
         assert Q.device.type == device and torch.allclose(geodesic(Q.cuda(), 1.0), Q.cuda())
 
 
+@pytest.mark.parametrize("drawn", DEVICES)
+@pytest.mark.parametrize("lies", DEVICES)
+def test_planes_are_drawn_by_generators_of_either_device(drawn, lies):
+    made = genni.random_plane(torch.ones(5, device=lies), 2, generator=torch.Generator(drawn).manual_seed(0))
+    assert made.basis.device.type == lies
+    assert torch.allclose(made.basis @ made.basis.T, torch.eye(2).to(made.basis))
+
+
 def test_images_and_network_may_lie_on_different_devices():
     network, images = nn.Sequential(nn.Linear(3, 4), nn.ReLU()), normal64(9, 3).float()
     wanted = network(images)
