@@ -220,11 +220,11 @@ def install() -> list[Any]:
     """Make `cuda` a device of this process, for good; what is returned must live as long."""
     torch._C._ensureCUDADeviceGuardSet()
     kept = without_context()
-    torch.Generator = Generator  # type: ignore[misc]
+    torch.Generator = Generator
     torch.cuda.default_generators = (OWN,)
     for name, function in DRIVER.items():
         setattr(torch.cuda, name, function)
-    torch.UntypedStorage.__new__ = storage(torch.UntypedStorage.__new__)  # type: ignore[method-assign]
+    torch.UntypedStorage.__new__ = storage(torch.UntypedStorage.__new__)
     library = torch.library.Library("aten", "IMPL")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of kernels that are overridden, as they are meant to be

@@ -60,7 +60,7 @@ GENERATORS: dict[int, torch._C.Generator] = {}  # of the device, by their addres
 running: list[Any] = []  # operators of the device at work
 
 
-class OneType(type(torch._C.Generator)):  # type: ignore[misc]
+class OneType(type(torch._C.Generator)):
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, torch._C.Generator)
 
