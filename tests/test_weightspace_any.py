@@ -495,6 +495,65 @@ def test_a_norm_along_channels_is_recognised_on_any_axis():
     assert groups(model, randn(2, 5, 4)) == ["O(8), Q1 = ±1"]
 
 
+class Summed(nn.Module):
+    """Weights that are used as what a function makes of them, here or in several calls."""
+
+    def __init__(self, *functions, gains=1):
+        super().__init__()
+        self.functions = functions
+        self.a, self.b = nn.Linear(4, 8), nn.Linear(8, 3)
+        self.w = nn.ParameterList(nn.Parameter(randn(8).float()) for _ in range(gains))
+
+    def forward(self, x):
+        x = self.a(x)
+        for k, function in enumerate(self.functions):
+            x = F.rms_norm(x, (8,)) * function(self.w[k % len(self.w)])
+        return self.b(x)
+
+
+GAIN = ["(R^*)^8", "O(8)"]
+SUMS = {
+    "1 + w": (lambda w: 1 + w, GAIN),
+    "casts that return their argument": (lambda w: (1.0 + w.double()).double(), GAIN),
+    "2 - 3w": (lambda w: 2 - w * 3, GAIN),
+    "add with alpha": (lambda w: torch.add(w, 1, alpha=1), GAIN),
+    "w": (lambda w: w, GAIN),
+    "w itself, too": (lambda w: (1 + w) * w, ["Σ_8 ⋉ ({±1})^8"]),
+    "a square, where w and -w are one": (lambda w: 1 + w.square(), ["Σ_8 ⋉ (({±1})^2)^8"]),
+    "another number for each unit": (lambda w: w + torch.arange(8), []),
+    "another order": (lambda w: 1 + w.flip(0), []),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_a_weight_that_is_used_with_a_number_added_moves_with_what_it_adds_to(name):
+    function, expected = SUMS[name]
+    assert groups(Summed(function), randn(5, 4)) == expected
+
+
+def test_a_norm_that_is_called_twice_has_one_gain_1_plus_w():
+    functions = [lambda w: 1 + w] * 2
+    twice, apart = (held(Summed(*functions, gains=n), randn(5, 4)) for n in (1, 2))
+    assert twice.dimension < apart.dimension
+    assert sorted({name for h in twice.spaces for name in h.writers}) == ["a.bias", "a.weight", "w.0"]
+    other = held(Summed(lambda w: 1 + w, lambda w: 2 + w), randn(5, 4))  # two numbers, one weight
+    assert [h.group for h in other.spaces] == ["Σ_8 ⋉ ({±1})^8"]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_of_a_sum_with_a_number_the_weight_keeps_its_dtype_and_what_does_not_move_its_bits(dtype):
+    model = Summed(lambda w: 1 + w.float()).eval()
+    with torch.no_grad():
+        model.w[0].mul_(1e-3)  # 16 bits beside 1 would hold 3 of these numbers
+    model.w[0].data = model.w[0].data.to(dtype)
+    space, x = find_symmetries(model, torch.randn(5, 4)), torch.randn(5, 4)
+    moved = space.act(model, space.identity())
+    assert moved.w[0].dtype == dtype and torch.equal(moved.w[0], model.w[0])
+    moved = space.act(model, space.sample(torch.Generator().manual_seed(0), scale=0.5))
+    assert moved.w[0].dtype == dtype
+    assert relative_error(moved(x), model(x)) < (1e-5 if dtype == torch.float32 else 1e-2)
+
+
 def turned(x, interleaved=False):
     """Pairs of units, turned by angles that grow with the position."""
     n, d = x.shape[-2:]

@@ -57,5 +57,4 @@ def why(space: WeightSpace, hidden: HiddenSpace) -> str:
             f"{tables[0]} writes the space {hidden.name} and{''.join(also[:1])} reads it behind a gain: "
             f"untie it first, as `fold` shows"
         )
-    gain = " (as of a gain 1 + w)" if "add of a number" in hidden.why else ""
-    return f"{', '.join(hidden.why)}{gain} {'allows' if len(hidden.why) == 1 else 'allow'} no more"
+    return f"{', '.join(hidden.why)} {'allows' if len(hidden.why) == 1 else 'allow'} no more"
