@@ -193,6 +193,13 @@ def test_a_gain_1_plus_w_has_the_group_of_a_gain_and_is_folded_to_0():
         torch.testing.assert_close(one.get_submodule(norm).weight, expected)
     assert relative_error(one(TOKENS), plus(TOKENS)) < 1e-9
     assert zoo.orbit_error(space, plus, range(3)) < 1e-6
+    # by hand, as who reads `mappings` does it
+    by_hand, s = copy.deepcopy(plus), torch.linspace(0.5, 2, 16).double()
+    (norm2,) = [m for m in mappings(space) if m.kind == "scale" and m.writers[0].module == "norm2"]
+    for x in (*norm2.writers, *norm2.readers):
+        weight = by_hand.get_submodule(x.module).weight.data
+        weight.copy_((weight + x.plus) * (s if x in norm2.writers else 1 / s) - x.plus)
+    assert relative_error(by_hand(TOKENS), plus(TOKENS)) < 1e-9
     found = rotate(space, fold(space, plus).model, 0).model
     assert relative_error(found(TOKENS), plus(TOKENS)) < 1e-9
     assert not torch.allclose(found.embed.weight, plus.embed.weight)

@@ -1,5 +1,6 @@
 """Tiny language models of transformers, called as a tokenizer calls them (extra `test-zoo`)."""
 
+import re
 from collections import UserDict
 
 import pytest
@@ -163,6 +164,30 @@ def test_heads_and_matrices_wait_for_weights_that_determine_them(name):
         moved = space.act(model, space.sample(torch.Generator().manual_seed(seed), scale=0.5))
         found = match(space, model, moved).model.parameters()
         assert max(map(relative_error, found, model.parameters())) < 1e-6
+
+
+@pytest.mark.parametrize("name", ["Gemma", "Gemma2", "Gemma3"])
+def test_gains_1_plus_w_are_folded_to_0_and_of_gemma_the_stream_is_rotated(name):
+    transformers = pytest.importorskip("transformers", reason="needs the extra test-zoo")
+    base, cls = (getattr(transformers, f"{name}{end}") for end in ("ForCausalLM", "Config"))
+    config = small(base.config_class or cls, tie_word_embeddings=False)
+    model, words = randomised(base, config), torch.arange(12)[None]
+    for norm, weight in model.named_parameters():
+        if "norm" in norm:
+            torch.nn.init.uniform_(weight, -0.5, 0.5)
+    space, expected = find_symmetries(model, words, outputs="logits"), model(words).logits
+    # the norms of Gemma2 and 3 that write into the stream keep theirs, and with it the order of its units
+    writes = "post_attention|post_feedforward|[qk]_norm" if name != "Gemma" else "^$"
+    found, left = fold(space, model).model, set[str]()
+    for norm, weight in found.named_parameters():
+        if "norm" in norm:
+            left |= {norm} if weight.abs().max() > 1e-6 else set()
+    assert all(re.search(writes, norm) for norm in left)
+    assert relative_error(found(words).logits, expected) < 1e-5  # norms compute in float32
+    turned = rotate(space, found, 0).model
+    assert relative_error(turned(words).logits, expected) < 1e-5
+    moved = not torch.allclose(turned.model.embed_tokens.weight, found.model.embed_tokens.weight)
+    assert moved == (name == "Gemma")
 
 
 @pytest.mark.parametrize("name", ["Llama", "Qwen3"])

@@ -27,9 +27,10 @@ def fold(space: WeightSpace, model: Any, norms: Collection[str] | None = None) -
         >>> torch.allclose(found[1].weight, torch.ones(4))
         True
 
-    A shift is divided by its gain. Where a ReLU follows, only the sizes of gains are folded, and their signs
-    stay. A gain of 0, as of a unit that is switched off, stays. Batch norms stay: torch folds them into the
-    layer before, by `torch.nn.utils.fusion.fuse_conv_bn_eval`.
+    A shift is divided by its gain. Of a gain 1 + w, as Gemma has, w becomes 0. Where a ReLU follows, only the
+    sizes of gains are folded, and their signs stay. A gain of 0, as of a unit that is switched off, stays.
+    Batch norms stay: torch folds them into the layer before, by
+    `torch.nn.utils.fusion.fuse_conv_bn_eval`.
 
     **Tied embeddings.** One tensor writes the residual stream and reads it behind the last norm, so the last
     gain stays and the stream is not rotated. Untie it first; the function is the same:
