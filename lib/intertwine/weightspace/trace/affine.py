@@ -1,6 +1,7 @@
 """Weights of which a run uses a·w + c alone, as gains 1 + w: the symmetries are those of a·w + c."""
 
 from dataclasses import replace
+from functools import reduce
 from typing import NamedTuple
 
 import torch
@@ -20,7 +21,7 @@ def substitute(run: Run) -> None:
         # a buffer does not move, and one number has no units
         if index not in run.dynamic or index in {*run.parts, *run.outputs} or run.shapes[index] in ((), (1,)):
             continue
-        uses = [call for call in users.get(index, ()) if call.results[0].index != index]  # as w.float() may be
+        uses = [call for call in users.get(index, ()) if call.results[0].index != index]  # no w.float() is w
         found = [_affine(run, users, call) for call in uses]
         sums = [each for each in found if each is not None]
         # a norm that is called twice makes the same sum twice, but of one weight
@@ -77,9 +78,7 @@ def _numbers(run: Run, calls: list[Call]) -> _Sum | None:
         return None
 
     def computed(x: Tensor) -> Tensor:
-        for call in calls:
-            x = call.computed(lambda _, value=x: value)
-        return x.double()
+        return reduce(lambda value, call: call.computed(lambda _: value), calls, x).double()
 
     noise = torch.randn(run.shapes[start], generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     try:

@@ -71,7 +71,7 @@ class Call:
 
 
 class Part(NamedTuple):
-    """Some rows x of each block of the rows of a weight, by its number and name, or scale·x + shift of them."""
+    """Some rows x of each block of the rows of a weight, by its number and name, or scale·x + shift."""
 
     whole: int
     name: str

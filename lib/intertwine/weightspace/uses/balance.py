@@ -53,8 +53,8 @@ def balance(space: WeightSpace, model: nn.Module) -> Moved:
         [[4.0, 4.0], [4.0, 4.0]]
 
     The squared norm is a sum of exponentials of the logarithms of scalings, hence convex: where the imbalance
-    is 0 it is smallest. Orders, signs and orthogonal matrices do not change it; GL(n) is left alone. With gains
-    1 + w, where w is the parameter, it is no such sum, and the point may be a local minimum.
+    is 0 it is smallest. Orders, signs and orthogonal matrices do not change it; GL(n) is left alone. With
+    gains 1 + w, where w is the parameter, it is no such sum, and the point may be a local minimum.
 
     Args:
         space, model: the symmetries of a network without batch norm, and one such network.
