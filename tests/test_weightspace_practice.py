@@ -41,20 +41,21 @@ class Branches(nn.Module):
 
 
 class Heads(nn.Module):
-    """Attention of three heads; `fixed` writes their number into the model."""
+    """Attention of some heads, of which the number is not needed, is written into steps, or is an attribute."""
 
-    def __init__(self, fixed: bool = False) -> None:
+    def __init__(self, kind: str = "free", heads: int = 3, size: int = 4) -> None:
         super().__init__()
-        self.fixed = fixed
-        self.q, self.k, self.v = (nn.Linear(5, 12) for _ in "qkv")
-        self.out = nn.Linear(12, 2)
+        self.kind, self.count, self.heads, self.size, self.width = kind, heads, heads, size, heads * size
+        self.q, self.k, self.v = (nn.Linear(5, heads * size) for _ in "qkv")
+        self.out = nn.Linear(heads * size, 2)
 
     def forward(self, x):
         n, t = x.shape[:2]
-        heads = 3 if self.fixed else -1
-        size = -1 if self.fixed else 4
-        q, k, v = (f(x).view(n, t, heads, size).transpose(1, 2) for f in (self.q, self.k, self.v))
-        return self.out(((q @ k.mT).softmax(-1) @ v).transpose(1, 2).reshape(n, t, -1))
+        shape = {"free": (-1, self.size), "fixed": (3, -1), "apart": (4, -1)}
+        shape |= {"attributes": (self.heads, self.size), "rest": (self.heads, -1)}
+        q, k, v = (f(x).view(n, t, *shape[self.kind]).transpose(1, 2) for f in (self.q, self.k, self.v))
+        width = self.width if self.kind == "attributes" else -1
+        return self.out(((q @ k.mT).softmax(-1) @ v).transpose(1, 2).reshape(n, t, width))
 
 
 class LM(nn.Module):
@@ -316,19 +317,29 @@ def test_without_units_that_nothing_reads_a_smaller_network_has_the_same_functio
     assert equivalent(model, small, x)
 
 
-def test_heads_are_removed_where_the_model_does_not_write_their_number():
-    x = normal(2, 4, 5).double()
-    for fixed in (False, True):
-        model = randomise(Heads(fixed), generator())
-        space = find_symmetries(model, x)
-        (heads,) = [each for each in mappings(space) if each.units == 3]
-        model.out.weight.data[:, 4:8] = 0
-        if fixed:
-            said = sentence(lambda: prune(space, model, {heads.space: [0, 2]}, x))  # noqa: B023
-            assert "Expected a model whose steps take sizes from its weights" in said
-        else:
-            small = prune(space, model, {heads.space: [2, 0]}, x)
-            assert small.q.out_features == 8 and relative_error(small(x), model(x)) < 1e-12
+@pytest.mark.parametrize(
+    "kind, heads, size", [("free", 3, 4), ("rest", 4, 4), ("attributes", 3, 4), ("attributes", 4, 4)]
+)
+def test_heads_are_removed_and_attributes_that_say_their_number_are_set(kind, heads, size):
+    x, model = normal(2, 4, 5).double(), randomise(Heads(kind, heads, size), generator())
+    space = find_symmetries(model, x)
+    (found,) = [each for each in mappings(space) if each.units == heads and each.kind == "permutation"]
+    model.out.weight.data[:, size : (heads - 1) * size] = 0  # all but the first and the last
+    small = prune(space, model, {found.space: [heads - 1, 0]}, x)
+    assert small.q.out_features == 2 * size and relative_error(small(x), model(x)) < 1e-12
+    expected = {"free": (3, 12), "rest": (2, 16), "attributes": (2, 2 * size)}[kind]
+    assert (small.heads, small.width) == expected
+    assert small.size == size and model.heads == heads
+
+
+@pytest.mark.parametrize("kind, said", [("fixed", "raises"), ("apart", "makes a value of the shape")])
+def test_a_number_of_heads_that_is_written_into_steps_is_refused_also_where_it_would_run(kind, said):
+    heads, x = (3 if kind == "fixed" else 4), normal(2, 4, 5).double()
+    model = randomise(Heads(kind, heads), generator())
+    space = find_symmetries(model, x)
+    (found,) = [each for each in mappings(space) if each.units == heads and each.kind == "permutation"]
+    text = sentence(lambda: prune(space, model, {found.space: [0, 2]}, x))
+    assert f"Expected a model whose steps take sizes from its weights, the smaller one {said}" in text
 
 
 def test_the_module_that_broke_is_named():
