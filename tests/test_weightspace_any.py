@@ -163,6 +163,73 @@ def test_a_step_between_two_layers_leaves_the_group_of_theory(name):
     assert groups(Net(step), randn(1, 4), randn(9, 4)) == expected
 
 
+def halves(h):
+    return h[:, :4], h[:, 4:]
+
+
+def wide(y):
+    return y[:, None].expand(-1, 8)
+
+
+def neighbours(h, by_hand):
+    x = blocks(h)
+    apart = torch.stack([x[:, k + 1] - x[:, k] for k in range(3)], 1) if by_hand else x.diff(dim=1)
+    return F.pad(apart, (0, 0, 0, 1)).flatten(1)
+
+
+NAMES = {  # an operation, and others that it is made of
+    "hstack": (lambda h: torch.hstack([h, h.relu()])[:, 8:], lambda h: torch.cat([h, h.relu()], 1)[:, 8:]),
+    "column_stack": (lambda h: torch.column_stack(halves(h)), lambda h: torch.cat(halves(h), 1)),
+    "vstack": (lambda h: torch.vstack([h, h.abs()])[len(h) :], lambda h: torch.cat([h, h.abs()])[len(h) :]),
+    "row_stack": (
+        lambda h: torch.row_stack([h, h.abs()])[len(h) :],
+        lambda h: torch.cat([h, h.abs()])[len(h) :],
+    ),
+    "dstack": (
+        lambda h: torch.dstack([h[..., None], h[..., None].relu()])[..., 1],
+        lambda h: torch.stack([h, h.relu()], 2)[..., 1],
+    ),
+    "tile": (lambda h: h[:, :4].tile(1, 2), lambda h: torch.cat([h[:, :4]] * 2, 1)),
+    "subtract": (
+        lambda h: torch.subtract(*halves(h)).tile(1, 2),
+        lambda h: (h[:, :4] - h[:, 4:]).repeat(1, 2),
+    ),
+    "fmax": (lambda h: torch.fmax(h, 2 * h), lambda h: torch.maximum(h, 2 * h)),
+    "fmin": (lambda h: torch.fmin(h, 2 * h), lambda h: torch.minimum(h, 2 * h)),
+    "lerp by a number": (
+        lambda h: torch.lerp(*halves(h), 0.3).repeat(1, 2),
+        lambda h: (0.7 * h[:, :4] + 0.3 * h[:, 4:]).repeat(1, 2),
+    ),
+    "lerp by a mask": (
+        lambda h: torch.lerp(h, 2 * h, (h > 0).double()),
+        lambda h: torch.where(h > 0, 2 * h, h),
+    ),
+    "lerp by units": (
+        lambda h: torch.lerp(h, 2 * h, h.sigmoid()),
+        lambda h: h * (1 - h.sigmoid()) + 2 * h * h.sigmoid(),
+    ),
+    "vecdot": (
+        lambda h: wide(torch.linalg.vecdot(*halves(h))),
+        lambda h: wide(torch.einsum("bi,bi->b", *halves(h))),
+    ),
+    "vecdot of blocks": (
+        lambda h: torch.linalg.vecdot(blocks(h), blocks(h).relu(), dim=1).repeat(1, 4),
+        lambda h: torch.einsum("bij,bij->bj", blocks(h), blocks(h).relu()).repeat(1, 4),
+    ),
+    "cosine_similarity": (
+        lambda h: wide(F.cosine_similarity(*halves(h))),
+        lambda h: wide(torch.einsum("bi,bi->b", *map(F.normalize, halves(h)))),
+    ),
+    "diff": (lambda h: neighbours(h, False), lambda h: neighbours(h, True)),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_operation_by_another_name_leaves_the_same_group(name):
+    one, other = (groups(Net(step), randn(1, 4), randn(9, 4)) for step in NAMES[name])
+    assert one == other != []
+
+
 @pytest.mark.parametrize("number, same", [(-1, slice(3, 4)), (1, slice(1, 2))])
 def test_a_list_of_one_number_takes_what_a_slice_takes(number, same):
     listed, sliced = (

@@ -41,7 +41,7 @@ class Branches(nn.Module):
 
 
 class Heads(nn.Module):
-    """Attention of some heads, of which the number is not needed, is written into steps, or is an attribute."""
+    """Attention of some heads, whose number is not needed, is written into steps, or is an attribute."""
 
     def __init__(self, kind: str = "free", heads: int = 3, size: int = 4) -> None:
         super().__init__()
