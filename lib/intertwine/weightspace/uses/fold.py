@@ -18,7 +18,7 @@ def fold(space: WeightSpace, model: Any, norms: Collection[str] | None = None) -
 
     Example:
         >>> from torch import nn
-        >>> from intertwine.weightspace import find_symmetries, rotate
+        >>> from intertwine.weightspace import find_symmetries, rotate, untie
         >>> model = nn.Sequential(
         ...     nn.Linear(3, 4), nn.RMSNorm(4), nn.Linear(4, 2)
         ... ).eval()
@@ -38,11 +38,9 @@ def fold(space: WeightSpace, model: Any, norms: Collection[str] | None = None) -
         >>> parts = nn.Embedding(9, 4), nn.RMSNorm(4), nn.Linear(4, 9, bias=False)
         >>> words, tied = torch.arange(9), nn.Sequential(*parts).eval()
         >>> tied[2].weight = tied[0].weight
-        >>> # of transformers: model.lm_head for tied[2], and
-        >>> # model.config.tie_word_embeddings = False
-        >>> tied[2].weight = nn.Parameter(tied[2].weight.detach().clone())
-        >>> space = find_symmetries(tied, words)  # anew
-        >>> rotated = rotate(space, fold(space, tied).model, seed=0).model
+        >>> free = untie(tied)
+        >>> space = find_symmetries(free, words)
+        >>> rotated = rotate(space, fold(space, free).model, seed=0).model
         >>> torch.allclose(rotated(words), tied(words), atol=1e-5)
         True
 

@@ -55,7 +55,7 @@ class Mapping(NamedTuple):
             `dual`, as keys are), and by its inverse; of a rotation also behind the gain of a norm, which is 1
             after `fold`, or else changes the matrix there. Units of a gate, which multiplies others, only
             change places, and so do those of a tensor that both writes and reads, as of tied embeddings; it
-            is listed once, as a reader. `fold` shows how to untie it.
+            is listed once, as a reader; `untie` makes two of it.
     """
 
     space: str
