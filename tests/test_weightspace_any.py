@@ -163,6 +163,73 @@ def test_a_step_between_two_layers_leaves_the_group_of_theory(name):
     assert groups(Net(step), randn(1, 4), randn(9, 4)) == expected
 
 
+def halves(h):
+    return h[:, :4], h[:, 4:]
+
+
+def wide(y):
+    return y[:, None].expand(-1, 8)
+
+
+def neighbours(h, by_hand):
+    x = blocks(h)
+    apart = torch.stack([x[:, k + 1] - x[:, k] for k in range(3)], 1) if by_hand else x.diff(dim=1)
+    return F.pad(apart, (0, 0, 0, 1)).flatten(1)
+
+
+NAMES = {  # an operation, and others that it is made of
+    "hstack": (lambda h: torch.hstack([h, h.relu()])[:, 8:], lambda h: torch.cat([h, h.relu()], 1)[:, 8:]),
+    "column_stack": (lambda h: torch.column_stack(halves(h)), lambda h: torch.cat(halves(h), 1)),
+    "vstack": (lambda h: torch.vstack([h, h.abs()])[len(h) :], lambda h: torch.cat([h, h.abs()])[len(h) :]),
+    "row_stack": (
+        lambda h: torch.row_stack([h, h.abs()])[len(h) :],
+        lambda h: torch.cat([h, h.abs()])[len(h) :],
+    ),
+    "dstack": (
+        lambda h: torch.dstack([h[..., None], h[..., None].relu()])[..., 1],
+        lambda h: torch.stack([h, h.relu()], 2)[..., 1],
+    ),
+    "tile": (lambda h: h[:, :4].tile(1, 2), lambda h: torch.cat([h[:, :4]] * 2, 1)),
+    "subtract": (
+        lambda h: torch.subtract(*halves(h)).tile(1, 2),
+        lambda h: (h[:, :4] - h[:, 4:]).repeat(1, 2),
+    ),
+    "fmax": (lambda h: torch.fmax(h, 2 * h), lambda h: torch.maximum(h, 2 * h)),
+    "fmin": (lambda h: torch.fmin(h, 2 * h), lambda h: torch.minimum(h, 2 * h)),
+    "lerp by a number": (
+        lambda h: torch.lerp(*halves(h), 0.3).repeat(1, 2),
+        lambda h: (0.7 * h[:, :4] + 0.3 * h[:, 4:]).repeat(1, 2),
+    ),
+    "lerp by a mask": (
+        lambda h: torch.lerp(h, 2 * h, (h > 0).double()),
+        lambda h: torch.where(h > 0, 2 * h, h),
+    ),
+    "lerp by units": (
+        lambda h: torch.lerp(h, 2 * h, h.sigmoid()),
+        lambda h: h * (1 - h.sigmoid()) + 2 * h * h.sigmoid(),
+    ),
+    "vecdot": (
+        lambda h: wide(torch.linalg.vecdot(*halves(h))),
+        lambda h: wide(torch.einsum("bi,bi->b", *halves(h))),
+    ),
+    "vecdot of blocks": (
+        lambda h: torch.linalg.vecdot(blocks(h), blocks(h).relu(), dim=1).repeat(1, 4),
+        lambda h: torch.einsum("bij,bij->bj", blocks(h), blocks(h).relu()).repeat(1, 4),
+    ),
+    "cosine_similarity": (
+        lambda h: wide(F.cosine_similarity(*halves(h))),
+        lambda h: wide(torch.einsum("bi,bi->b", *map(F.normalize, halves(h)))),
+    ),
+    "diff": (lambda h: neighbours(h, False), lambda h: neighbours(h, True)),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_operation_by_another_name_leaves_the_same_group(name):
+    one, other = (groups(Net(step), randn(1, 4), randn(9, 4)) for step in NAMES[name])
+    assert one == other != []
+
+
 @pytest.mark.parametrize("number, same", [(-1, slice(3, 4)), (1, slice(1, 2))])
 def test_a_list_of_one_number_takes_what_a_slice_takes(number, same):
     listed, sliced = (
@@ -493,6 +560,65 @@ def test_norms_written_by_hand_are_recognised_by_what_they_compute(norm, group):
 def test_a_norm_along_channels_is_recognised_on_any_axis():
     model = Net(lambda h: centred(h.transpose(1, 2), 1).transpose(1, 2))
     assert groups(model, randn(2, 5, 4)) == ["O(8), Q1 = ±1"]
+
+
+class Summed(nn.Module):
+    """Weights that are used as what a function makes of them, here or in several calls."""
+
+    def __init__(self, *functions, gains=1):
+        super().__init__()
+        self.functions = functions
+        self.a, self.b = nn.Linear(4, 8), nn.Linear(8, 3)
+        self.w = nn.ParameterList(nn.Parameter(randn(8).float()) for _ in range(gains))
+
+    def forward(self, x):
+        x = self.a(x)
+        for k, function in enumerate(self.functions):
+            x = F.rms_norm(x, (8,)) * function(self.w[k % len(self.w)])
+        return self.b(x)
+
+
+GAIN = ["(R^*)^8", "O(8)"]
+SUMS = {
+    "1 + w": (lambda w: 1 + w, GAIN),
+    "casts that return their argument": (lambda w: (1.0 + w.double()).double(), GAIN),
+    "2 - 3w": (lambda w: 2 - w * 3, GAIN),
+    "add with alpha": (lambda w: torch.add(w, 1, alpha=1), GAIN),
+    "w": (lambda w: w, GAIN),
+    "w itself, too": (lambda w: (1 + w) * w, ["Σ_8 ⋉ ({±1})^8"]),
+    "a square, where w and -w are one": (lambda w: 1 + w.square(), ["Σ_8 ⋉ (({±1})^2)^8"]),
+    "another number for each unit": (lambda w: w + torch.arange(8), []),
+    "another order": (lambda w: 1 + w.flip(0), []),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_a_weight_that_is_used_with_a_number_added_moves_with_what_it_adds_to(name):
+    function, expected = SUMS[name]
+    assert groups(Summed(function), randn(5, 4)) == expected
+
+
+def test_a_norm_that_is_called_twice_has_one_gain_1_plus_w():
+    functions = [lambda w: 1 + w] * 2
+    twice, apart = (held(Summed(*functions, gains=n), randn(5, 4)) for n in (1, 2))
+    assert twice.dimension < apart.dimension
+    assert sorted({name for h in twice.spaces for name in h.writers}) == ["a.bias", "a.weight", "w.0"]
+    other = held(Summed(lambda w: 1 + w, lambda w: 2 + w), randn(5, 4))  # two numbers, one weight
+    assert [h.group for h in other.spaces] == ["Σ_8 ⋉ ({±1})^8"]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_of_a_sum_with_a_number_the_weight_keeps_its_dtype_and_what_does_not_move_its_bits(dtype):
+    model = Summed(lambda w: 1 + w.float()).eval()
+    with torch.no_grad():
+        model.w[0].mul_(1e-3)  # 16 bits beside 1 would hold 3 of these numbers
+    model.w[0].data = model.w[0].data.to(dtype)
+    space, x = find_symmetries(model, torch.randn(5, 4)), torch.randn(5, 4)
+    moved = space.act(model, space.identity())
+    assert moved.w[0].dtype == dtype and torch.equal(moved.w[0], model.w[0])
+    moved = space.act(model, space.sample(torch.Generator().manual_seed(0), scale=0.5))
+    assert moved.w[0].dtype == dtype
+    assert relative_error(moved(x), model(x)) < (1e-5 if dtype == torch.float32 else 1e-2)
 
 
 def turned(x, interleaved=False):

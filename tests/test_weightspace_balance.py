@@ -26,10 +26,26 @@ def squared_norm(model: nn.Module) -> float:
     return sum(p.detach().square().sum().item() for p in model.parameters())
 
 
-@given(st.integers(0, 2**20), st.lists(st.integers(2, 6), min_size=1, max_size=3))
+class Pieces(nn.Module):
+    """A layer that is cut within blocks, and a norm whose gain is 1 + w."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.both, self.out = nn.Linear(3, 24), nn.Linear(12, 2)
+        self.norm, self.last = nn.RMSNorm(4), nn.Linear(4, 2)
+        self.enter = nn.Linear(3, 4)
+
+    def forward(self, x):
+        one, two = self.both(x).view(-1, 3, 2, 4).unbind(2)
+        gain = nn.functional.rms_norm(self.enter(x), (4,)) * (1 + self.norm.weight)
+        return self.out((one.relu() * two).flatten(1)) + self.last(gain.relu())
+
+
+@given(st.integers(0, 2**20), st.lists(st.integers(2, 6), max_size=3))
 @LAWS
 def test_imbalance_is_the_derivative_of_the_norm_along_the_orbit(seed, widths):
-    model = perceptron(seed, *widths)
+    model = perceptron(seed, *widths) if widths else Pieces().double().eval()
     space, draw = find_symmetries(model, X), torch.Generator().manual_seed(seed)
     found, slope, norms = imbalance(space, model), 0.0, {1e-4: 0.0, -1e-4: 0.0}
     direction = {k: torch.randn(log.shape, generator=draw, dtype=log.dtype) for k, log in found.items()}

@@ -19,6 +19,7 @@ from intertwine.weightspace import (
     prune,
     relative_error,
     rotate,
+    untie,
 )
 
 TOKENS = torch.tensor([[1, 4, 0, 10, 3], [2, 2, 7, 5, 6]])
@@ -41,20 +42,21 @@ class Branches(nn.Module):
 
 
 class Heads(nn.Module):
-    """Attention of three heads; `fixed` writes their number into the model."""
+    """Attention of some heads, whose number is not needed, is written into steps, or is an attribute."""
 
-    def __init__(self, fixed: bool = False) -> None:
+    def __init__(self, kind: str = "free", heads: int = 3, size: int = 4) -> None:
         super().__init__()
-        self.fixed = fixed
-        self.q, self.k, self.v = (nn.Linear(5, 12) for _ in "qkv")
-        self.out = nn.Linear(12, 2)
+        self.kind, self.count, self.heads, self.size, self.width = kind, heads, heads, size, heads * size
+        self.q, self.k, self.v = (nn.Linear(5, heads * size) for _ in "qkv")
+        self.out = nn.Linear(heads * size, 2)
 
     def forward(self, x):
         n, t = x.shape[:2]
-        heads = 3 if self.fixed else -1
-        size = -1 if self.fixed else 4
-        q, k, v = (f(x).view(n, t, heads, size).transpose(1, 2) for f in (self.q, self.k, self.v))
-        return self.out(((q @ k.mT).softmax(-1) @ v).transpose(1, 2).reshape(n, t, -1))
+        shape = {"free": (-1, self.size), "fixed": (3, -1), "apart": (4, -1)}
+        shape |= {"attributes": (self.heads, self.size), "rest": (self.heads, -1)}
+        q, k, v = (f(x).view(n, t, *shape[self.kind]).transpose(1, 2) for f in (self.q, self.k, self.v))
+        width = self.width if self.kind == "attributes" else -1
+        return self.out(((q @ k.mT).softmax(-1) @ v).transpose(1, 2).reshape(n, t, width))
 
 
 class LM(nn.Module):
@@ -77,12 +79,6 @@ class LM(nn.Module):
         x = self.embed(tokens)
         x = self.norm(self.norm2, x + self.down(F.silu(self.up(self.norm(self.norm1, x)))))
         return x @ self.embed.weight.mT if self.tied == "as a tensor" else self.head(x)
-
-
-def untied(model: LM) -> LM:
-    """As the docstring of `fold` shows it."""
-    model.head.weight = nn.Parameter(model.head.weight.detach().clone())
-    return model
 
 
 class Experts(nn.Module):
@@ -152,16 +148,14 @@ def test_folded_gains_are_1_and_the_function_is_the_same(build):
     )
 
 
-TIED = (
-    r"\(embed\.weight writes the space embed and(, as head\.weight,)? reads it behind a gain: untie it first"
-)
+TIED = r"\(embed\.weight writes the space embed and(, as head\.weight,)? reads it behind a gain: `untie`"
 
 
 @pytest.mark.parametrize("tied", ["by name", "as a tensor"])
 def test_of_tied_embeddings_what_cannot_be_folded_or_rotated_is_named_with_the_reason(tied):
     model = randomise(LM(tied), generator())
     space = find_symmetries(model, TOKENS)
-    with pytest.warns(UserWarning, match=rf"^Not folded: norm2 {TIED}, as `fold` shows\)\.$") as caught:
+    with pytest.warns(UserWarning, match=rf"^Not folded: norm2 {TIED} the model first\)\.$") as caught:
         found = fold(space, model).model
     assert len(caught) == 1
     torch.testing.assert_close(found.norm1.weight, torch.ones_like(found.norm1.weight))
@@ -178,10 +172,50 @@ def test_of_tied_embeddings_what_cannot_be_folded_or_rotated_is_named_with_the_r
     assert equal(fold(space, found).model, again, "norm1")  # nor is a gain of 1 left
 
 
+def test_a_gain_1_plus_w_has_the_group_of_a_gain_and_is_folded_to_0():
+    plain, plus = (randomise(LM(plus=plus), generator()) for plus in (False, True))
+    space, other = (find_symmetries(model, TOKENS) for model in (plus, plain))
+    assert [h.group for h in space.spaces] == [h.group for h in other.spaces]
+    assert [(m.kind, len(m.writers)) for m in mappings(space)] == [
+        (m.kind, len(m.writers)) for m in mappings(other)
+    ]
+    element = space.sample(generator(1))
+    one, two = space.act(plus, element), other.act(plain, element)
+    for norm in ("norm1", "norm2"):
+        gain = two.get_submodule(norm).weight / plain.get_submodule(norm).weight
+        expected = (1 + plus.get_submodule(norm).weight) * gain - 1
+        torch.testing.assert_close(one.get_submodule(norm).weight, expected)
+    assert relative_error(one(TOKENS), plus(TOKENS)) < 1e-9
+    assert zoo.orbit_error(space, plus, range(3)) < 1e-6
+    # by hand, as who reads `mappings` does it
+    by_hand, s = copy.deepcopy(plus), torch.linspace(0.5, 2, 16).double()
+    (norm2,) = [m for m in mappings(space) if m.kind == "scale" and m.writers[0].module == "norm2"]
+    for x in (*norm2.writers, *norm2.readers):
+        weight = by_hand.get_submodule(x.module).weight.data
+        weight.copy_((weight + x.plus) * (s if x in norm2.writers else 1 / s) - x.plus)
+    assert relative_error(by_hand(TOKENS), plus(TOKENS)) < 1e-9
+    found = rotate(space, fold(space, plus).model, 0).model
+    assert relative_error(found(TOKENS), plus(TOKENS)) < 1e-9
+    assert not torch.allclose(found.embed.weight, plus.embed.weight)
+    for norm in (found.norm1, found.norm2):
+        torch.testing.assert_close(norm.weight, torch.zeros_like(norm.weight))
+
+
+def test_tied_words_keep_the_last_gain_1_plus_w_and_the_reason_is_named():
+    model = randomise(LM("by name", plus=True), generator())
+    space = find_symmetries(model, TOKENS)
+    with pytest.warns(UserWarning, match=rf"^Not folded: norm2 {TIED}"):
+        found = fold(space, model).model
+    torch.testing.assert_close(found.norm1.weight, torch.zeros_like(found.norm1.weight))
+    assert relative_error(found(TOKENS), model(TOKENS)) < 1e-9
+
+
 def test_untied_first_the_last_gain_is_folded_and_the_stream_rotated():
-    model = randomise(LM("by name"), generator())
-    expected, old = model(TOKENS), find_symmetries(model, TOKENS)
-    space = find_symmetries(untied(model), TOKENS)
+    tied = randomise(LM("by name"), generator())
+    model = untie(tied)
+    assert tied.head.weight is tied.embed.weight and model.head.weight is not model.embed.weight
+    expected, old = tied(TOKENS), find_symmetries(tied, TOKENS)
+    space = find_symmetries(model, TOKENS)
     found = rotate(space, fold(space, model).model, 0).model
     assert relative_error(found(TOKENS), expected) < 1e-9
     assert not torch.allclose(found.embed.weight, model.embed.weight)
@@ -206,11 +240,9 @@ def test_an_element_that_unties_two_weights_does_not_act_on_a_model_where_they_a
 
 
 def test_where_nothing_can_be_folded_one_sentence_says_so():
-    plus = randomise(LM(plus=True), generator())
     mlp = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.PReLU(4), nn.Linear(4, 2)).eval()
     late = randomise(nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.GELU(), nn.Linear(4, 2)), generator())
     for model, x, said in (
-        (plus, TOKENS, r"given norm1, norm2 \(.*add of a number \(as of a gain 1 \+ w\) allow no more\)"),
         (late, normal(5, 3).double(), r"given 1 \(gelu, layer_norm allow no more\)"),
         (mlp, normal(5, 3), r"given none, or batch norms alone"),
     ):
@@ -280,19 +312,29 @@ def test_without_units_that_nothing_reads_a_smaller_network_has_the_same_functio
     assert equivalent(model, small, x)
 
 
-def test_heads_are_removed_where_the_model_does_not_write_their_number():
-    x = normal(2, 4, 5).double()
-    for fixed in (False, True):
-        model = randomise(Heads(fixed), generator())
-        space = find_symmetries(model, x)
-        (heads,) = [each for each in mappings(space) if each.units == 3]
-        model.out.weight.data[:, 4:8] = 0
-        if fixed:
-            said = sentence(lambda: prune(space, model, {heads.space: [0, 2]}, x))  # noqa: B023
-            assert "Expected a model whose steps take sizes from its weights" in said
-        else:
-            small = prune(space, model, {heads.space: [2, 0]}, x)
-            assert small.q.out_features == 8 and relative_error(small(x), model(x)) < 1e-12
+@pytest.mark.parametrize(
+    "kind, heads, size", [("free", 3, 4), ("rest", 4, 4), ("attributes", 3, 4), ("attributes", 4, 4)]
+)
+def test_heads_are_removed_and_attributes_that_say_their_number_are_set(kind, heads, size):
+    x, model = normal(2, 4, 5).double(), randomise(Heads(kind, heads, size), generator())
+    space = find_symmetries(model, x)
+    (found,) = [each for each in mappings(space) if each.units == heads and each.kind == "permutation"]
+    model.out.weight.data[:, size : (heads - 1) * size] = 0  # all but the first and the last
+    small = prune(space, model, {found.space: [heads - 1, 0]}, x)
+    assert small.q.out_features == 2 * size and relative_error(small(x), model(x)) < 1e-12
+    expected = {"free": (3, 12), "rest": (2, 16), "attributes": (2, 2 * size)}[kind]
+    assert (small.heads, small.width) == expected
+    assert small.size == size and model.heads == heads
+
+
+@pytest.mark.parametrize("kind, said", [("fixed", "raises"), ("apart", "makes a value of the shape")])
+def test_a_number_of_heads_that_is_written_into_steps_is_refused_also_where_it_would_run(kind, said):
+    heads, x = (3 if kind == "fixed" else 4), normal(2, 4, 5).double()
+    model = randomise(Heads(kind, heads), generator())
+    space = find_symmetries(model, x)
+    (found,) = [each for each in mappings(space) if each.units == heads and each.kind == "permutation"]
+    text = sentence(lambda: prune(space, model, {found.space: [0, 2]}, x))
+    assert f"Expected a model whose steps take sizes from its weights, the smaller one {said}" in text
 
 
 def test_the_module_that_broke_is_named():

@@ -1,10 +1,12 @@
 """Architectures of timm on small images (extra `test-zoo`)."""
 
+import copy
+
 import pytest
 import torch
 from weightspace_models import orbit_error
 
-from intertwine.weightspace import find_symmetries, relative_error
+from intertwine.weightspace import find_symmetries, mappings, prune, relative_error
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -68,6 +70,31 @@ def test_models_in_one_orbit_are_matched_and_have_one_normal_form(name):
     size = model.default_cfg["input_size"][-1]
     x = torch.zeros(1, 3, size, size, dtype=torch.float64)
     assert orbit_error(find_symmetries(model, x, check=False), model, range(3)) < 1e-6
+
+
+HEADS = {"deit_tiny_patch16_224": 12, "swin_tiny_patch4_window7_224": 12, "mvitv2_tiny": 9}
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_without_a_head_the_model_is_the_one_whose_head_is_silent(name):
+    """All of these write the number of heads into attributes."""
+    model, _ = built(name)
+    size = model.default_cfg["input_size"][-1]
+    x = torch.randn(1, 3, size, size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    space = find_symmetries(model, x, check=False)
+    heads = [h for h in space.spaces if h.size < 30 and any("qkv" in name for name in h.writers)]
+    assert len(heads) == HEADS[name]
+    silent = copy.deepcopy(model)
+    for mapping in mappings(space):
+        for s in mapping.readers if mapping.space in {h.name for h in heads} else ():
+            weight = silent.get_submodule(s.module).weight.data  # of the second head
+            weight[:, [start + s.step + k for start in s.starts for k in range(s.size)]] = 0
+    keep = {h.name: [k for k in range(h.size) if k != 1] for h in heads}
+    small = prune(space, model, keep, x)
+    with torch.no_grad():
+        assert relative_error(small(x), silent(x)) < 1e-9
+        assert relative_error(small(x), model(x)) > 1e-3
+    assert sum(p.numel() for p in small.parameters()) < sum(p.numel() for p in model.parameters())
 
 
 def test_a_norm_between_units_that_are_divided_in_two_ways_joins_what_it_can():

@@ -1,12 +1,13 @@
 """Tiny language models of transformers, called as a tokenizer calls them (extra `test-zoo`)."""
 
+import re
 from collections import UserDict
 
 import pytest
 import torch
 from weightspace_models import orbit_error
 
-from intertwine.weightspace import find_symmetries, fold, match, relative_error, rotate
+from intertwine.weightspace import find_symmetries, fold, match, relative_error, rotate, untie
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -165,7 +166,31 @@ def test_heads_and_matrices_wait_for_weights_that_determine_them(name):
         assert max(map(relative_error, found, model.parameters())) < 1e-6
 
 
-@pytest.mark.parametrize("name", ["Llama", "Qwen3"])
+@pytest.mark.parametrize("name", ["Gemma", "Gemma2", "Gemma3"])
+def test_gains_1_plus_w_are_folded_to_0_and_of_gemma_the_stream_is_rotated(name):
+    transformers = pytest.importorskip("transformers", reason="needs the extra test-zoo")
+    base, cls = (getattr(transformers, f"{name}{end}") for end in ("ForCausalLM", "Config"))
+    config = small(base.config_class or cls, tie_word_embeddings=False)
+    model, words = randomised(base, config), torch.arange(12)[None]
+    for norm, weight in model.named_parameters():
+        if "norm" in norm:
+            torch.nn.init.uniform_(weight, -0.5, 0.5)
+    space, expected = find_symmetries(model, words, outputs="logits"), model(words).logits
+    # the norms of Gemma2 and 3 that write into the stream keep theirs, and with it the order of its units
+    writes = "post_attention|post_feedforward|[qk]_norm" if name != "Gemma" else "^$"
+    found, left = fold(space, model).model, set[str]()
+    for norm, weight in found.named_parameters():
+        if "norm" in norm:
+            left |= {norm} if weight.abs().max() > 1e-6 else set()
+    assert all(re.search(writes, norm) for norm in left)
+    assert relative_error(found(words).logits, expected) < 1e-5  # norms compute in float32
+    turned = rotate(space, found, 0).model
+    assert relative_error(turned(words).logits, expected) < 1e-5
+    moved = not torch.allclose(turned.model.embed_tokens.weight, found.model.embed_tokens.weight)
+    assert moved == (name == "Gemma")
+
+
+@pytest.mark.parametrize("name", ["Llama", "Qwen3", "Gemma"])
 def test_a_tied_head_is_said_to_stay_and_once_untied_it_is_folded_and_rotated(name, tmp_path):
     transformers = pytest.importorskip("transformers", reason="needs the extra test-zoo")
     config = small(getattr(transformers, f"{name}Config"), tie_word_embeddings=True)
@@ -173,7 +198,7 @@ def test_a_tied_head_is_said_to_stay_and_once_untied_it_is_folded_and_rotated(na
     for norm, weight in model.named_parameters():
         if "norm" in norm:
             torch.nn.init.uniform_(weight, 0.5, 1.5)
-    said = "model.embed_tokens.weight writes .* as lm_head.weight, reads it behind a gain: untie it first"
+    said = "model.embed_tokens.weight writes .* as lm_head.weight, reads it behind a gain: `untie` the model"
     space, expected = find_symmetries(model, words, outputs="logits"), model(words).logits
     for verb, left in (
         (lambda: fold(space, model), "model.norm"),
@@ -181,11 +206,11 @@ def test_a_tied_head_is_said_to_stay_and_once_untied_it_is_folded_and_rotated(na
     ):
         with pytest.warns(UserWarning, match=rf"{left} .{said}"):
             verb()
-    model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.detach().clone())
-    model.config.tie_word_embeddings = False
+    model = untie(model)
     space = find_symmetries(model, words, outputs="logits")
     found = rotate(space, fold(space, model).model, 0).model
-    torch.testing.assert_close(found.model.norm.weight, torch.ones_like(found.model.norm.weight))
+    gain = found.model.norm.weight + (name == "Gemma")
+    torch.testing.assert_close(gain, torch.ones_like(gain))
     assert not torch.allclose(found.model.embed_tokens.weight, model.model.embed_tokens.weight)
     found.save_pretrained(tmp_path)  # which would tie them again but for the configuration
     for each in (model, found, type(model).from_pretrained(tmp_path).to(expected.dtype)):

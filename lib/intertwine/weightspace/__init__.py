@@ -20,6 +20,7 @@ from intertwine.weightspace.uses.match import match
 from intertwine.weightspace.uses.prune import prune
 from intertwine.weightspace.uses.rotate import hadamard, rotate
 from intertwine.weightspace.uses.transform_outputs import transform_outputs
+from intertwine.weightspace.uses.untie import untie
 from intertwine.weightspace.uses.verify import Verification, relative_error, verify
 
 __all__ = [
@@ -51,5 +52,6 @@ __all__ = [
     "relative_error",
     "rotate",
     "transform_outputs",
+    "untie",
     "verify",
 ]

@@ -8,6 +8,7 @@ from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.rules.infer import infer
 from intertwine.weightspace.solve.names import name_spaces
 from intertwine.weightspace.solve.solve import solve
+from intertwine.weightspace.trace.affine import substitute
 from intertwine.weightspace.trace.given import eager, named_tensors
 from intertwine.weightspace.trace.interleaved import separate
 from intertwine.weightspace.trace.recognise import recognise
@@ -58,6 +59,7 @@ def find_symmetries(
     run = trace(model, example_inputs, outputs, values=False)
     recognise(run)
     separate(run)
+    substitute(run)
     failed: list[tuple[int, int]] = []
     while True:
         space = _solved(run, model, failed)

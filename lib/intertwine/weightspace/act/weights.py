@@ -51,8 +51,8 @@ def with_state(run: Run, model: Any, state: Mapping[int, Tensor]) -> Any:
     for k, x in state.items():
         old, part = tensors[run.stored(k)[0]], run.parts.get(k)
         if part is not None:
-            whole = new.setdefault(id(old), old.detach().to(x.dtype, copy=True))
-            part.rows(whole).copy_(x.unflatten(0, (part.blocks, -1)))
+            kind = old.dtype if x.dtype == part.of(old).dtype else x.dtype
+            part.put(x, new.setdefault(id(old), old.detach().to(kind, copy=True)))
         elif x is not old and not _agree(new.setdefault(id(old), x), x):
             raise ValueError(
                 ANEW.format(f"weights of its own for {run.names[k]}", "one tensor for it and another")

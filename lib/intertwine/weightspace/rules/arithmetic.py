@@ -16,7 +16,7 @@ def _operands(call: Call) -> tuple[Any, Any]:
     return both[::-1] if call.name in ("__rsub__", "rsub", "__radd__", "__rmul__") else both
 
 
-@rule("add sub __add__ __radd__ __iadd__ add_ __sub__ __isub__ sub_ rsub __rsub__", keeps=True)
+@rule("add sub subtract __add__ __radd__ __iadd__ add_ __sub__ __isub__ sub_ rsub __rsub__", keeps=True)
 def add(state: Inference, call: Call) -> Label:
     x, y = _operands(call)
     if isinstance(x, Ref) and isinstance(y, Ref):
@@ -69,7 +69,7 @@ def div(state: Inference, call: Call) -> Label:
 
 
 @rule(
-    "maximum minimum max_pool1d max_pool2d max_pool3d adaptive_max_pool1d adaptive_max_pool2d "
+    "maximum minimum fmax fmin max_pool1d max_pool2d max_pool3d adaptive_max_pool1d adaptive_max_pool2d "
     "adaptive_max_pool3d"
 )
 def maximum(state: Inference, call: Call) -> list[Label]:
@@ -151,9 +151,20 @@ def where(state: Inference, call: Call) -> Label:
     return multiplied(state, label, tuple(map(still, mask)), "a mask")
 
 
+@rule("lerp lerp_", keeps=True)
+def lerp(state: Inference, call: Call) -> Label:
+    """x + w(y − x): a sum, with a number for each unit where w is no number."""
+    a = bind(call, "input end weight")
+    label = meet(state, state.of(a["input"]), state.of(a["end"]), call.name)
+    if not isinstance(a["weight"], Ref):
+        return label
+    state.trivial(state.of(a["weight"]))  # of 1 − w, too
+    return multiplied(state, label, tuple(map(still, state.of(a["weight"]))), call.name)
+
+
 @rule(
     "gt lt ge le eq ne __gt__ __lt__ __ge__ __le__ __eq__ __ne__ greater less not_equal pow __pow__ clamp "
-    "clamp_min clamp_max clip fmod remainder atan2 hypot lerp addcmul addcdiv logaddexp xlogy floor_divide "
+    "clamp_min clamp_max clip fmod remainder atan2 hypot addcmul addcdiv logaddexp xlogy floor_divide "
     "__floordiv__ __mod__ copysign isclose __and__ __or__ __xor__ logical_and logical_or logical_xor "
     "bitwise_and bitwise_or bitwise_xor clamp_"
 )

@@ -99,6 +99,8 @@ def infer(run: Run, trainable: set[int], ordered: Collection[int] = ()) -> Infer
         state.labels[index] = tuple(plain(n) for n in run.shapes[index])
     for call in needed(run):
         refs = call.refs
+        if not call.in_place and [x.index for x in refs] == [x.index for x in call.results]:
+            continue  # a cast that had nothing to do, so that a weight is still that weight
         _unseen(state, [x.index for x in refs], f"{call.name} takes a tensor of unknown origin")
         apply(state, call, refs)
     for index in run.outputs:

@@ -21,6 +21,7 @@ from intertwine.weightspace.rules.axes import (
 from intertwine.weightspace.rules.changed import raised, solid
 from intertwine.weightspace.rules.entries import meet, product, scaled
 from intertwine.weightspace.rules.infer import Inference, NotUnderstood, bind, rule
+from intertwine.weightspace.rules.products import dot
 from intertwine.weightspace.rules.regroup import divide
 from intertwine.weightspace.trace.recognise import BY_HAND
 from intertwine.weightspace.trace.run import Call, Ref
@@ -88,6 +89,13 @@ def normalize(state: Inference, call: Call) -> Label:
     if a["p"] != 2:
         raise NotUnderstood("a length other than the Euclidean one")
     return _along(state, a["input"], a["dim"], Orthogonal, call.name)
+
+
+@rule("cosine_similarity")
+def cosine_similarity(state: Inference, call: Call) -> Label:
+    a = bind(call, "x1 x2 dim eps", dim=1)
+    one, other = (_along(state, a[name], a["dim"], Orthogonal, call.name) for name in ("x1", "x2"))
+    return dot(state, one, other, a["dim"])
 
 
 def _along(

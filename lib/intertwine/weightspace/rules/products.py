@@ -3,7 +3,7 @@
 from typing import Any
 
 from intertwine.weightspace.rules.axes import Label, resolve, size
-from intertwine.weightspace.rules.entries import meet, product
+from intertwine.weightspace.rules.entries import broadcast, meet, product
 from intertwine.weightspace.rules.infer import Inference, NotUnderstood, bind, rule
 from intertwine.weightspace.rules.regroup import repeated
 from intertwine.weightspace.trace.run import Call, Ref
@@ -121,6 +121,21 @@ def einsum(state: Inference, call: Call) -> Label:
         merged = out if k >= len(names) else "".join(dict.fromkeys(c for c in name + second if c in later))
         name, label = merged, contraction(state, label, name, other, second, merged)
     return label
+
+
+@rule("vecdot linalg_vecdot")
+def vecdot(state: Inference, call: Call) -> Label:
+    a = bind(call, "x y", dim=-1)
+    return dot(state, state.of(a["x"]), state.of(a["y"]), a["dim"])
+
+
+def dot(state: Inference, p: Label, q: Label, dim: int) -> Label:
+    """Σ_k p[…, k, …] q[…, k, …], of values that are broadcast together."""
+    p, q = broadcast(p, q)
+    if any(size(one) != size(two) for one, two in zip(p, q, strict=True)):
+        raise NotUnderstood("a product of one value with several")
+    letters = REST[: len(p)]
+    return contraction(state, p, letters, q, letters, letters.replace(letters[dim], ""))
 
 
 @rule("tensordot")

@@ -110,7 +110,7 @@ def roll(state: Inference, call: Call) -> Label:
     return x
 
 
-@rule("repeat repeat_interleave", keeps=True)
+@rule("repeat tile repeat_interleave", keeps=True)
 def repeat(state: Inference, call: Call) -> Label:
     x, shape = state.of(call.first), state.shape(call.results[0])
     if len(x) != len(shape):
@@ -119,18 +119,24 @@ def repeat(state: Inference, call: Call) -> Label:
     for k, (axis, n) in enumerate(zip(x, shape, strict=True)):
         if size(axis) == n:
             result.append(axis)
-        elif call.name == "repeat":
+        elif call.name in ("repeat", "tile"):
             result.append(resolve(axis) * (n // size(axis)) if moves(axis) else plain(n))
         else:
             result.append(repeated(x, k, n)[k])
     return tuple(result)
 
 
-@rule("cat concat concatenate stack", keeps=True)
+STACKS = {"vstack": 0, "row_stack": 0, "hstack": 1, "column_stack": 1, "dstack": 2}
+"""Along which axis values are side by side, if they have it."""
+
+
+@rule(f"cat concat concatenate stack {' '.join(STACKS)}", keeps=True)
 def cat(state: Inference, call: Call) -> Label:
     """Values side by side, whose other axes meet."""
-    a = bind(call, "tensors dim", dim=0)
+    a = bind(call, "tensors dim", dim=STACKS.get(call.name, 0))
     labels = [state.of(ref) for ref in a["tensors"] if state.shape(ref) != (0,)]  # an empty cache
+    if call.name in STACKS and min(map(len, labels)) < max(2, a["dim"] + 1):
+        raise NotUnderstood("values to which it gives further axes")
     dim = (a["dim"] or 0) % (len(labels[0]) + (call.name == "stack"))
     if call.name == "stack":
         labels = [(*label[:dim], plain(1), *label[dim:]) for label in labels]

@@ -43,13 +43,15 @@ def channel_shuffle(state: Inference, call: Call) -> Label:
     return (x[0], mixed or plain(size(x[1])), *x[2:])
 
 
-@rule("topk sort argsort msort kthvalue cummax cummin cumsum cumprod logcumsumexp")
+@rule("topk sort argsort msort kthvalue cummax cummin cumsum cumprod logcumsumexp diff")
 def along(state: Inference, call: Call) -> list[Label]:
-    """Entries along one axis in their order of size, or added up one after another: all others stay apart."""
-    first = "input k dim" if call.name in ("topk", "kthvalue") else "input dim"
+    """Entries along one axis by size, or added up or subtracted one after another: all others stay apart."""
+    first = {"topk": "input k dim", "kthvalue": "input k dim", "diff": "input n dim prepend append"}
+    if call.name == "diff" and len(call.refs) > 1:
+        raise NotUnderstood("entries before or after it")
     a = (
         {"dim": 0 if call.name == "msort" else -1}
-        | dict(zip(first.split(), call.args, strict=False))
+        | dict(zip(first.get(call.name, "input dim").split(), call.args, strict=False))
         | call.kwargs
     )
     x, shape = state.of(call.first), state.shape(call.results[0])
@@ -57,7 +59,7 @@ def along(state: Inference, call: Call) -> list[Label]:
     rest = (*x[:dim], *x[dim + 1 :])
     state.freeze((x[dim],), f"{call.name} of units")
     state.mixed(x, dim)
-    if call.name != "cumsum":
+    if call.name not in ("cumsum", "diff"):
         state.permute_only(rest, call.name, log=call.name in ("cumprod", "logcumsumexp"))
     kept = (*x[:dim], *((plain(shape[dim]),) if len(shape) == len(x) else ()), *x[dim + 1 :])
     places = tuple(map(still, kept))

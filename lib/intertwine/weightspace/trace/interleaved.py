@@ -6,12 +6,11 @@ from typing import NamedTuple
 
 import torch
 
-from intertwine.weightspace.trace.run import Call, Part, Ref, Run, replaced
+from intertwine.weightspace.trace.run import Call, Part, Ref, Run, Users, replaced
 from intertwine.weightspace.trace.views import RESHAPES, VIEWS, views
 
 LAYERS = {"linear": -1, "conv1d": 1, "conv2d": 1, "conv3d": 1}
 """Each with the axis of its units."""
-Users = dict[int, list[Call]]
 
 
 class _Cut(NamedTuple):
@@ -29,10 +28,7 @@ def separate(run: Run) -> None:
 
     The units of a part may then move as if it had a weight of its own.
     """
-    users: Users = {}
-    for call in run.calls:
-        for k in dict.fromkeys(ref.index for ref in call.refs):
-            users.setdefault(k, []).append(call)
+    users = run.users()
     for layer in [call for call in run.calls if call.name in LAYERS and not call.kwargs]:
         weights = layer.refs[1:]
         view, *others = users.get(layer.results[0].index, [layer])

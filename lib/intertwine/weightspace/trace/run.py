@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 
@@ -70,21 +71,42 @@ class Call:
 
 
 class Part(NamedTuple):
-    """Some rows of each block of the rows of a weight, by its number and name."""
+    """Some rows x of each block of the rows of a weight, by its number and name, or scale·x + shift."""
 
     whole: int
     name: str
     blocks: int
     start: int
     stop: int
+    scale: float = 1.0
+    shift: float = 0.0
 
     def of(self, x: Tensor) -> Tensor:
-        """A copy of these rows."""
-        return self.rows(x).flatten(0, 1)
+        """A copy of these rows; of sums at least in float32, as 16 bits next to 1 lose most of a small w."""
+        return self._shown(self._rows(x)).flatten(0, 1)
 
-    def rows(self, x: Tensor) -> Tensor:
-        """These rows themselves, block by block."""
+    def put(self, x: Tensor, into: Tensor) -> None:
+        """Change the weight so that these are its rows."""
+        rows, new = self._rows(into), x.unflatten(0, (self.blocks, -1))
+        # of a sum by the difference, so that what has not moved stays bit by bit
+        rows.copy_(rows + (new - self._shown(rows)) / self.scale if self.shift else new)
+
+    def undone(self, x: Tensor) -> Tensor:
+        """The rows of the weight, without the number."""
+        return (x - self.shift) / self.scale
+
+    def _rows(self, x: Tensor) -> Tensor:
+        """The rows themselves, block by block."""
         return x.unflatten(0, (self.blocks, -1))[:, self.start : self.stop]
+
+    def _shown(self, rows: Tensor) -> Tensor:
+        if not self.shift:
+            return rows
+        return self.scale * rows.to(torch.promote_types(rows.dtype, torch.float32)) + self.shift
+
+
+Users = dict[int, list[Call]]
+"""The calls that take each value."""
 
 
 @dataclass(eq=False)
@@ -94,7 +116,7 @@ class Run:
     Attributes:
         names: of the values that are parameters or buffers, or parts of these.
         tied: a second name of a parameter or buffer, and its first.
-        parts: which rows of which parameter they are.
+        parts: which rows of which parameter they are, or a number more.
         steered: whether integer or boolean inputs decided on the steps.
         chosen: which of the outputs count, if not all.
         unseen: values that depend on weights through unrecorded calls, with these weights.
@@ -124,6 +146,13 @@ class Run:
         return (
             (self.names[index], self.shapes[index]) if part is None else (part.name, self.shapes[part.whole])
         )
+
+    def users(self) -> Users:
+        users: Users = {}
+        for call in self.calls:
+            for k in dict.fromkeys(ref.index for ref in call.refs):
+                users.setdefault(k, []).append(call)
+        return users
 
     def forget(self) -> None:
         """Drop what only rules read: values, and functions, which may be local and then cannot be pickled."""

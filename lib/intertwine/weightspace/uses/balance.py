@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from intertwine.weightspace.act.space import Moved, WeightSpace
-from intertwine.weightspace.trace.given import eager
+from intertwine.weightspace.trace.given import eager, named_tensors
 
 Logs = Mapping[str, Float[Tensor, "k b n"]]
 
@@ -53,7 +53,8 @@ def balance(space: WeightSpace, model: nn.Module) -> Moved:
         [[4.0, 4.0], [4.0, 4.0]]
 
     The squared norm is a sum of exponentials of the logarithms of scalings, hence convex: where the imbalance
-    is 0 it is smallest. Orders, signs and orthogonal matrices do not change it; GL(n) is left alone.
+    is 0 it is smallest. Orders, signs and orthogonal matrices do not change it; GL(n) is left alone. With
+    gains 1 + w, where w is the parameter, it is no such sum, and the point may be a local minimum.
 
     Args:
         space, model: the symmetries of a network without batch norm, and one such network.
@@ -105,10 +106,12 @@ def _still(space: WeightSpace) -> dict[str, Tensor]:
 
 def _half_squared_norm(space: WeightSpace, model: nn.Module, logs: Logs) -> Tensor:
     """Of all parameters, moved by these scalings; each counts once, however many names it has."""
-    old, trained = space.state(model), {id(parameter) for parameter in eager(model).parameters()}
+    old, run = space.state(model), space.inference.run
+    trained = {name for name, x in named_tensors(eager(model)) if isinstance(x, nn.Parameter)}
     # detached, so that gradients of the scalings do not reach the model's own
     state = {k: (x.double() if x.is_floating_point() else x).detach() for k, x in old.items()}
     moves = {space[name].index: space[name].identity()._replace(log=log) for name, log in logs.items()}
     moved = space.action(moves, state).state(state)
-    squares = [moved[k].square().sum() / 2 for k, x in old.items() if id(x) in trained]
+    moved |= {k: part.undone(moved[k]) for k, part in run.parts.items() if k in moved}
+    squares = [moved[k].square().sum() / 2 for k in old if run.stored(k)[0] in trained]
     return torch.stack(squares).sum() if squares else torch.zeros((), dtype=torch.float64)

@@ -18,7 +18,7 @@ def fold(space: WeightSpace, model: Any, norms: Collection[str] | None = None) -
 
     Example:
         >>> from torch import nn
-        >>> from intertwine.weightspace import find_symmetries, rotate
+        >>> from intertwine.weightspace import find_symmetries, rotate, untie
         >>> model = nn.Sequential(
         ...     nn.Linear(3, 4), nn.RMSNorm(4), nn.Linear(4, 2)
         ... ).eval()
@@ -27,9 +27,10 @@ def fold(space: WeightSpace, model: Any, norms: Collection[str] | None = None) -
         >>> torch.allclose(found[1].weight, torch.ones(4))
         True
 
-    A shift is divided by its gain. Where a ReLU follows, only the sizes of gains are folded, and their signs
-    stay. A gain of 0, as of a unit that is switched off, stays. Batch norms stay: torch folds them into the
-    layer before, by `torch.nn.utils.fusion.fuse_conv_bn_eval`.
+    A shift is divided by its gain. Of a gain 1 + w, as Gemma has, w becomes 0. Where a ReLU follows, only the
+    sizes of gains are folded, and their signs stay. A gain of 0, as of a unit that is switched off, stays.
+    Batch norms stay: torch folds them into the layer before, by
+    `torch.nn.utils.fusion.fuse_conv_bn_eval`.
 
     **Tied embeddings.** One tensor writes the residual stream and reads it behind the last norm, so the last
     gain stays and the stream is not rotated. Untie it first; the function is the same:
@@ -37,11 +38,9 @@ def fold(space: WeightSpace, model: Any, norms: Collection[str] | None = None) -
         >>> parts = nn.Embedding(9, 4), nn.RMSNorm(4), nn.Linear(4, 9, bias=False)
         >>> words, tied = torch.arange(9), nn.Sequential(*parts).eval()
         >>> tied[2].weight = tied[0].weight
-        >>> # of transformers: model.lm_head for tied[2], and
-        >>> # model.config.tie_word_embeddings = False
-        >>> tied[2].weight = nn.Parameter(tied[2].weight.detach().clone())
-        >>> space = find_symmetries(tied, words)  # anew
-        >>> rotated = rotate(space, fold(space, tied).model, seed=0).model
+        >>> free = untie(tied)
+        >>> space = find_symmetries(free, words)
+        >>> rotated = rotate(space, fold(space, free).model, seed=0).model
         >>> torch.allclose(rotated(words), tied(words), atol=1e-5)
         True
 

@@ -45,7 +45,7 @@ def why(space: WeightSpace, hidden: HiddenSpace) -> str:
         >>> model[2].weight = model[0].weight
         >>> space = find_symmetries(model, torch.arange(9))
         >>> print(why(space, space.spaces[0]))
-        0.weight writes the space 0 and, as 2.weight, reads it behind a gain: untie it first, as `fold` shows
+        0.weight writes the space 0 and, as 2.weight, reads it behind a gain: `untie` the model first
     """
     run, edges = space.inference.run, space.inference.edges
     called = {ref.index for call in run.calls if call.name == "embedding" for ref in call.refs}
@@ -55,7 +55,6 @@ def why(space: WeightSpace, hidden: HiddenSpace) -> str:
         also = [f", as {name}," for name, first in run.tied.items() if first == tables[0]]
         return (
             f"{tables[0]} writes the space {hidden.name} and{''.join(also[:1])} reads it behind a gain: "
-            f"untie it first, as `fold` shows"
+            f"`untie` the model first"
         )
-    gain = " (as of a gain 1 + w)" if "add of a number" in hidden.why else ""
-    return f"{', '.join(hidden.why)}{gain} {'allows' if len(hidden.why) == 1 else 'allow'} no more"
+    return f"{', '.join(hidden.why)} {'allows' if len(hidden.why) == 1 else 'allow'} no more"

@@ -28,6 +28,8 @@ class Slice(NamedTuple):
         dual: whether the inverse transpose of the matrix acts on the axis, not the matrix: as on readers, and
             on keys, which write what queries meet. False where no matrix mixes the units, or only
             orthogonal ones do.
+        plus: the number that is added to the entries before they move: with a gain 1 + w it is 1, and a
+            scalar s makes of w the weight (1 + w)s − 1.
     """
 
     module: str
@@ -37,6 +39,7 @@ class Slice(NamedTuple):
     step: int
     size: int
     dual: bool
+    plus: float
 
 
 class Mapping(NamedTuple):
@@ -52,7 +55,7 @@ class Mapping(NamedTuple):
             `dual`, as keys are), and by its inverse; of a rotation also behind the gain of a norm, which is 1
             after `fold`, or else changes the matrix there. Units of a gate, which multiplies others, only
             change places, and so do those of a tensor that both writes and reads, as of tied embeddings; it
-            is listed once, as a reader. `fold` shows how to untie it.
+            is listed once, as a reader; `untie` makes two of it.
     """
 
     space: str
@@ -109,9 +112,11 @@ def entries_of(space: WeightSpace, hidden: HiddenSpace) -> Iterator[tuple[int, i
 
 
 def _slice(space: WeightSpace, index: int, axis: int, entries: Entries, dual: bool) -> Slice:
-    module, _, parameter = space.inference.run.stored(index)[0].rpartition(".")
+    run = space.inference.run
+    module, _, parameter = run.stored(index)[0].rpartition(".")
     starts, step = tuple(entries[:, 0, 0].tolist()), int(entries[0, 1, 0] - entries[0, 0, 0])
-    return Slice(module, parameter, axis, starts, step, entries.shape[2], dual)
+    plus = run.parts[index].shift / run.parts[index].scale if index in run.parts else 0.0
+    return Slice(module, parameter, axis, starts, step, entries.shape[2], dual, plus)
 
 
 def on_axis(space: WeightSpace, axis: Axis, hidden: HiddenSpace) -> Iterator[tuple[Entries, Unit]]:

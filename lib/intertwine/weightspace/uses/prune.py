@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from intertwine.checks import check_evaluation_mode
 from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.trace.given import AnyModel, eager, named_tensors, replica
-from intertwine.weightspace.trace.trace import as_arguments, output_tensors
+from intertwine.weightspace.uses.declared import declare, fit
 from intertwine.weightspace.uses.mappings import entries_of
 
 
@@ -36,14 +36,16 @@ def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]]
         inputs: as `find_symmetries` takes them: the smaller network is run on them once.
 
     Returns:
-        The smaller model; the sizes that its modules declare are set, too.
+        The smaller model. The sizes that its modules declare are set, too: of torch's modules always, of
+        others integer attributes that were the number of units or of their entries, as `num_heads` and
+        `attn_dim`, where the model does not run without.
 
     See Also:
         `mappings` lists which weights lose the units.
 
     Raises:
         ValueError: a space whose units have no order of their own, units that it does not have, or a model
-            that has a size written into its steps, as in a reshape.
+            that has a size written into its steps, as in a reshape, which then fails or takes units apart.
     """
     plain = eager(model)
     check_evaluation_mode(plain)
@@ -80,52 +82,6 @@ def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]]
     small = replica(plain, new)
     for module, old in zip(small.modules(), plain.modules(), strict=True):
         if any(id(x) in new for x in [*old.parameters(recurse=False), *old.buffers(recurse=False)]):
-            _declare(module, old)
-    _run(small, plain, inputs, space.inference.run.chosen)
+            declare(module, old)
+    fit(small, plain, space, {space[key].index: len([*units]) for key, units in keep.items()}, inputs)
     return small
-
-
-def _declare(module: Any, old: Any) -> None:
-    """The sizes that a module of torch says of itself."""
-    shape = tuple(module.weight.shape) if isinstance(getattr(module, "weight", None), Tensor) else ()
-    if isinstance(module, nn.Linear):
-        module.out_features, module.in_features = shape
-    elif isinstance(module, nn.modules.conv._ConvNd):
-        outer, inner = (1, 0) if module.transposed else (0, 1)
-        if module.groups > 1:  # with all of their channels
-            module.groups = module.groups * len(module.weight) // len(old.weight)
-        sizes = {outer: shape[outer], inner: shape[inner]}
-        sizes[1] *= module.groups
-        module.out_channels, module.in_channels = sizes[outer], sizes[inner]
-    elif isinstance(module, nn.modules.batchnorm._NormBase):
-        module.num_features = len(module.weight if module.weight is not None else module.running_mean)
-    elif isinstance(module, nn.GroupNorm):
-        module.num_groups = module.num_groups * shape[0] // module.num_channels
-        module.num_channels = shape[0]
-    elif isinstance(module, nn.LayerNorm | nn.RMSNorm):
-        module.normalized_shape = shape
-    elif isinstance(module, nn.Embedding):
-        module.embedding_dim = shape[1]
-    elif isinstance(module, nn.PReLU):
-        module.num_parameters = shape[0]
-
-
-def _run(small: nn.Module, model: nn.Module, inputs: Any, chosen: Any) -> None:
-    """Raise a ValueError where the smaller model does not run, or returns other shapes."""
-    args, kwargs = as_arguments(inputs)
-    said = ""
-    with torch.no_grad():
-        expected = [y.shape for y in output_tensors(model(*args, **kwargs), chosen)]
-        args, kwargs = as_arguments(inputs)
-        try:
-            found = [y.shape for y in output_tensors(small(*args, **kwargs), chosen)]
-            said = (
-                "" if found == expected else f"returns {[*map(tuple, found)]} for {[*map(tuple, expected)]}"
-            )
-        except Exception as error:
-            said = f"raises {(str(error).splitlines() or [type(error).__name__])[0]!r}"
-    if said:
-        raise ValueError(
-            f"Expected a model whose steps take sizes from its weights, the smaller one {said}: write "
-            f"sizes as -1 or x.shape in the model's reshapes, or remove units of other spaces."
-        )

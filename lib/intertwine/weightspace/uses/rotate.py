@@ -29,7 +29,7 @@ def rotate(space: WeightSpace, model: Any, seed: int, names: Collection[str] | N
     Where Hadamard's matrix does not exist (the width is no power of 2) or does not keep the mean, as behind a
     layer norm it has to, the orthogonal matrix is uniform. The same seed gives the same matrices. Gains of
     norms may be folded before or after (`fold`); they do not have to be. With tied embeddings the residual
-    stream is not rotated: `fold` shows how to untie them first.
+    stream is not rotated: `untie` them first.
 
     Args:
         space, model: the symmetries of a network, and one such network or its state dict.

@@ -4,7 +4,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache
 
 import torch
 from jaxtyping import Bool, Float
@@ -19,9 +19,17 @@ from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move
 from intertwine.weightspace.uses.rows import Models, Place, Rows, places, rank, rows, wider
 
-Ready = tuple[int, HiddenSpace]
-"""A space that can be moved now, and the level of what its weights say about it."""
 Step = Callable[[HiddenSpace, Callable[[HiddenSpace], list[Rows]]], Move]
+"""The element of a space, from its weights as rows, or from those of the spaces within its blocks."""
+
+LEVELS = range(4)
+"""How much the weights of a space say of its element, the best first:
+
+0. by their shapes they determine it;
+1. they have any of its scalars, and more than one number for each of its units;
+2. so they do where other axes may still be in any order, over which they are summed;
+3. they are at least one number.
+"""
 
 
 def sweep(
@@ -33,144 +41,166 @@ def sweep(
     exact: bool = True,
     sums: bool = True,
 ) -> tuple[dict[int, Move], set[int]]:
-    """The moves of the last of these models by `step`, space by space, as soon as other axes are done.
+    """The elements of the last of these models by `step`, and the spaces that stay undetermined.
 
-    Also the spaces whose move these weights leave open, or determine only up to such a move.
+    A weight says something of one of its axes only where its other axes are moved already. So spaces are
+    moved one by one, each time one of the best level, and each by weights that all earlier elements have
+    moved. A space is undetermined where its weights leave its element open, or decide on it only together
+    with such an open one.
 
-    First come spaces that their weights determine, then scalars with any weights and orders with more than
-    one number of each unit, then those with weights whose other units have no scalars, which are summed, and
-    last the rest. Blocks come after the units within them, or before. Where that need not be `exact`, lengths
-    and sums of weights are those of weights that matrices moved in their own precision. `sums` says whether
-    these alone decide on orders and signs.
+    Args:
+        space, states: the group, and the tensors of one model or of two, of which the last is moved.
+        step: takes a space and a function that gives its rows.
+        blocks_first: blocks are moved before the units within them, not after.
+        exact: else lengths and sums are those of weights that matrices moved in their own precision.
+        sums: whether weighted sums of rows decide on orders and signs, as in a normal form.
     """
     solution = space.solution
-    total = {hidden.index: hidden.identity() for hidden in space.spaces if hidden.space.pinned}
-    where = {hidden.index: [*places(solution, hidden, states[0])] for hidden in space.spaces}
-    loose = {h.index for h in space.spaces if h.permuted and not h.logs + h.signs}
-    unsettled, doubtful = set[int](), set[int]()
+    # blocks that stay where they are have nothing to wait for
+    moves = {hidden.index: hidden.identity() for hidden in space.spaces if hidden.space.pinned}
+    everywhere = {hidden.index: [*places(solution, hidden, states[0])] for hidden in space.spaces}
+    # a sum over units does not depend on their order, but on their scalars
+    orders_only = {h.index for h in space.spaces if h.permuted and not h.logs + h.signs}
+    open_, doubtful = set[int](), set[int]()
     rounding = unit(states[-1].values())
 
-    def known(hidden: HiddenSpace, level: int) -> list[Place]:
-        free = loose if level >= 2 else set()
-        found = [each for each in where[hidden.index] if each.others - free <= total.keys()]
-        # weights that meet no space with an open move are better, if they are enough
-        sure = [each for each in found if each.others.isdisjoint(unsettled)]
+    def usable(hidden: HiddenSpace, level: int) -> list[Place]:
+        """The weights of a space that other axes do not keep from saying something of it."""
+        free = orders_only if level >= 2 else set()
+        found = [each for each in everywhere[hidden.index] if each.others - free <= moves.keys()]
+        # an open element has moved some of them in one of many ways: better without, if others are enough
+        sure = [each for each in found if each.others.isdisjoint(open_)]
         return sure if len(sure) < len(found) and determined(hidden, sure) else found
 
-    def enough(level: int, hidden: HiddenSpace) -> bool:
-        found = known(hidden, level)
-        # a matrix from too few weights would be wrong, an order by one number of each unit changes with
-        # noise, and with them all that their other weights decide
+    def telling(hidden: HiddenSpace, level: int) -> list[Place]:
+        """The weights that tell blocks apart whatever moves within these; none if they cannot.
+
+        They tell them by what the rows of a block span, unless that is everything, or where a matrix and its
+        dual both act, by products of the two sides, in which the matrix cancels.
+        """
+        found = usable(hidden, level)
+        width = max((each.width for each in found), default=0)
+        two_sides = len({hidden.vector(each.factor) for each in found}) == 2
+        apart = hidden.matrices is None or width > (1 if two_sides else hidden.size)
+        return found if apart else []
+
+    def enough(hidden: HiddenSpace, level: int) -> bool:
+        found = usable(hidden, level)
+        # a matrix from too few weights would be wrong, and with it all that is moved later
         if level == 0 or (level < 3 and hidden.matrices is not None):
             return determined(hidden, found)
+        # an order by one number for each unit changes with noise
         return any(each.width > 1 or level == 3 or not hidden.permuted for each in found)
 
-    def spans(hidden: HiddenSpace, level: int) -> bool:
-        """Whether its weights tell blocks apart whatever moves within these.
-
-        By what their rows span, if that is not everything, or by products of the two sides of a matrix.
-        """
-        found = known(hidden, level)
-        width = max((each.width for each in found), default=0)
-        both = len({hidden.vector(each.factor) for each in found}) == 2
-        return hidden.matrices is None or width > (1 if both else hidden.size)
-
-    def ready(level: int, hidden: HiddenSpace) -> bool:
-        center = solution.centers.get(hidden.index)
-        if hidden.index in total or (center is not None and center not in total):
-            return False
-        within = [h for h in space.spaces if h.base == hidden.index and h.index not in total]
-        if blocks_first and within:
-            return any(enough(level, each) and (level == 3 or spans(each, level)) for each in within)
-        late = hidden.base is not None and hidden.base not in total if blocks_first else bool(within)
-        return not late and enough(level, hidden)
-
-    def look(level: int, models: Models, hidden: HiddenSpace) -> list[Rows]:
-        return rows(known(hidden, level), models, {*total}, exact=exact)
+    def following() -> tuple[int, HiddenSpace] | None:
+        """The next space to move, with its level; None at the end."""
+        for level, hidden in itertools.product(LEVELS, space.spaces):
+            center = solution.centers.get(hidden.index)
+            if hidden.index in moves or (center is not None and center not in moves):
+                continue  # the side of a gain that follows its centre has the centre's matrix
+            within = [h for h in space.spaces if h.base == hidden.index and h.index not in moves]
+            if blocks_first and within:
+                if any(enough(h, level) and (level == 3 or telling(h, level)) for h in within):
+                    return level, hidden
+                continue
+            waits = hidden.base not in {None, *moves} if blocks_first else bool(within)
+            if not waits and enough(hidden, level):
+                return level, hidden
+        return None
 
     def settled(
-        found: Ready, seen: Callable[[HiddenSpace], list[Rows]], open_: set[int], by_sums: bool
+        hidden: HiddenSpace,
+        level: int,
+        look: Callable[[HiddenSpace], list[Rows]],
+        unsure: set[int],
+        by_sums: bool,
     ) -> bool:
-        level, hidden = found
+        """Whether its weights decide on its element, and none of them was moved by an unsure one."""
         within = [h for h in space.spaces if h.base == hidden.index]
         if blocks_first and within:
-            return any(spans(h, level) and known(h, level) and trusted(h, level, open_) for h in within)
-        before = {hidden.base, solution.centers.get(hidden.index), *(h.index for h in within)}
-        if not before.isdisjoint(open_) or not trusted(hidden, level, open_):
-            return False
-        # scalars and matrices of the spaces before leave an error of some ε of the length of a row
-        return decided(hidden, seen(hidden), max(4 * rounding, 1e-12), sums=by_sums)
+            shown = [telling(h, level) for h in within]
+            return any(found and all(x.others.isdisjoint(unsure) for x in found) for found in shown)
+        others = {hidden.base, solution.centers.get(hidden.index), *(h.index for h in within)}
+        for each in usable(hidden, level):
+            others |= each.others
+        # earlier scalars and matrices leave an error of some ε of the length of a row
+        return others.isdisjoint(unsure) and decided(
+            hidden, look(hidden), max(4 * rounding, 1e-12), sums=by_sums
+        )
 
-    def trusted(hidden: HiddenSpace, level: int, open_: set[int]) -> bool:
-        return all(each.others.isdisjoint(open_) for each in known(hidden, level))
-
-    candidates = [*itertools.product(range(4), space.spaces)]
     models = [(state, Action(solution, {}, state)) for state in states]
-    while (found := next((each for each in candidates if ready(*each)), None)) is not None:
+    while (found := following()) is not None:
         level, hidden = found
-        action = Action(solution, total, states[-1], models[-1][1])
-        models = [*models[:-1], (states[-1], action)]
-        seen = cache(partial(look, level, models))
-        move = step(hidden, seen)
+        models[-1] = states[-1], Action(solution, moves, states[-1], models[-1][1])
+
+        @cache
+        def look(of: HiddenSpace, level: int = level, models: Models = tuple(models)) -> list[Rows]:
+            return rows(usable(of, level), models, {*moves}, exact=exact)
+
+        move = step(hidden, look)
         # units that their sums alone do not tell apart are reported, but change no way that is taken: by
         # chance one of two copies has such units
-        if not settled(found, seen, unsettled, False):
-            unsettled.add(hidden.index)
+        if not settled(hidden, level, look, open_, False):
+            open_.add(hidden.index)
             doubtful.add(hidden.index)
-        elif sums and not settled(found, seen, doubtful, True):
+        elif sums and not settled(hidden, level, look, doubtful, True):
             doubtful.add(hidden.index)
-        for h in space.spaces:
-            if h.base == hidden.index and h.index in total:
-                total[h.index] = total[h.index].reordered(move.order[0])
-        total[hidden.index] = move
-    return total, doubtful | {h.index for h in space.spaces} - total.keys()
+        for h in space.spaces:  # those within its blocks come in the new order of the blocks
+            if h.base == hidden.index and h.index in moves:
+                moves[h.index] = moves[h.index].reordered(move.order[0])
+        moves[hidden.index] = move
+    return moves, doubtful | {h.index for h in space.spaces} - moves.keys()
 
 
 def determined(hidden: HiddenSpace, found: list[Place]) -> bool:
-    """Whether these weights decide on one element."""
+    """Whether weights of these shapes decide on one element, if they are in general position."""
     if hidden.matrices is not None:
+        # the sides on which a matrix and its dual act are not added up: either of them has to be enough
         widths = Counter[tuple[float, ...]]()
         for each in found:
             widths[hidden.vector(each.factor)] += each.width
         return hidden.matrices.determined(max(widths.values(), default=0))
     logs = solutions([hidden.powers(each.factor, 0) for each in found], hidden.logs)
     signs = solutions([hidden.powers(each.factor, 1) for each in found], hidden.signs, 2)
+    # None stands for a scalar that no length determines
     return any(each.width > 1 for each in found) and all(None not in row for row in logs + signs)
 
 
 def decided(hidden: HiddenSpace, found: list[Rows], tolerance: float, *, sums: bool) -> bool:
-    """Whether these weights of the last model, with their zeros and equal rows, leave one element only.
+    """Whether these very weights of the last model, with their zeros and equal rows, leave one element only.
 
-    Rows of weights are known up to this share of their lengths.
+    Rows are known up to this share of their lengths; `sums`: sums alone decide on orders and signs.
     """
     if hidden.matrices is not None:
         return hidden.matrices.determined(rank(wider(hidden, found)[1]))
-    lively = [r.factor for r in found if (r.sizes[-1] > 0).all()]
-    logs = solutions([hidden.powers(factor, 0) for factor in lively], hidden.logs)
+    # a row of zeros has no length to be made 1
+    long = [r.factor for r in found if (r.sizes[-1] > 0).all()]
+    logs = solutions([hidden.powers(factor, 0) for factor in long], hidden.logs)
     sure = [r.sums[-1].abs() > tolerance * r.sizes[-1] if sums else r.sizes[-1] > 0 for r in found]
     signs = solutions([hidden.powers(r.factor, 1) for r in found], hidden.signs, 2)
     if any(None in row for row in logs) or any(i is None or not sure[i].all() for row in signs for i in row):
         return False
-    return not hidden.permuted or not _tied(hidden, found, tolerance, sums=sums)
+    return not hidden.permuted or not _close(hidden, found, tolerance, sums=sums)
 
 
-def _tied(hidden: HiddenSpace, found: list[Rows], tolerance: float, *, sums: bool) -> bool:
-    """Whether rounding could exchange two units: by sums of their rows, or since the rows are alike."""
+def _close(hidden: HiddenSpace, found: list[Rows], tolerance: float, *, sums: bool) -> int:
+    """How many pairs of units rounding could exchange: by sums of their rows, or since the rows are alike."""
     log, sign, keys = normal_scalars(hidden, found)
     move = hidden.identity()._replace(log=log, sign=sign)
     scalars = [hidden.scalars(move, r.factor) for r in found]
     sizes = sum((s.abs() * r.sizes[-1] for s, r in zip(scalars, found, strict=True)), torch.zeros(1))
+    # of all pairs only neighbours in the order of the sums can be that close
     keys, order = keys.sort(1)
     sizes = sizes.gather(1, order).unfold(1, 2, 1).mean(2)
     block, at = (keys.diff(dim=1) <= tolerance * sizes).nonzero(as_tuple=True)
     if sums or not len(at):
-        return len(at) > 0
+        return len(at)
     pair, apart = [order[block, at + k] for k in (0, 1)], torch.zeros(len(at))
     for s, r in zip(scalars, found, strict=True):
         x = r.entries(-1)
         one, other = (s[block, k, None] * x[block, k].double() for k in pair)
         apart = apart + (one - other).square().sum(1)
-    return bool((apart.sqrt() <= tolerance * sizes[block, at]).any())
+    return int((apart.sqrt() <= tolerance * sizes[block, at]).sum())
 
 
 def normal_scalars(
