@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import warnings
 import weakref
 from collections.abc import Callable
 
@@ -508,7 +509,92 @@ def test_a_constant_target_leaves_nothing_to_explain():
     assert not fitted.weight.any() and math.isnan(fitted.r2) and close(fitted.bias, B[0].double())
 
 
-# --- published networks ---
+# --- least squares where features are nearly dependent ---
+
+
+def conditioned(n: int, p: int, kappa: float, seed: int) -> Tensor:
+    """Features with singular values from 1 to 1/κ, rotated, so that no channel shows it."""
+    shapes = enumerate([(n, p), (p, p)])
+    U, V = (torch.linalg.qr(normal(*shape, seed=seed, stream=k)).Q for k, shape in shapes)
+    return U * torch.logspace(0, -math.log10(kappa), p, dtype=torch.float64) @ V.T
+
+
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("kappa", [1e3, 1e5, 1e7, 1e9, 1e11])
+def test_least_squares_lose_no_more_digits_than_lstsq(kappa, affine):
+    A, M = conditioned(400, 12, kappa, seed=0) + 0.1 * affine, normal(12, 5, seed=1)
+    for B, slack in ((A @ M, 1e-14), (A @ M + 1e-3 * normal(400, 5, seed=2), 1e-14 * (1 + 1e-3 * kappa))):
+        stream = reversed([*zip(A.split(37), B.split(37), strict=True)])
+        fitted = least_squares(statistics(stream), affine=affine)
+        X, Y = (Z - Z.mean(0) for Z in (A, B)) if affine else (A, B)
+        wanted = torch.linalg.lstsq(X, Y, driver="gelsd").solution
+        assert (fitted.weight.T - wanted).norm() <= 10 * kappa * slack * wanted.norm()
+        # of an exact solution nothing is left, which sums of squares could not tell from 10⁻¹⁵ of B
+        left = (X @ wanted - Y).square().sum().item()
+        assert fitted.residual == pytest.approx(left, rel=1e-9, abs=1e-26 * kappa**2 * left + 1e-24)
+
+
+@laws
+@given(seeds, st.lists(st.integers(1, 30), min_size=1, max_size=6), st.randoms(use_true_random=False))
+def test_statistics_merged_in_any_order_have_one_map(seed, sizes, random):
+    parts = [
+        (conditioned(n + 6, 6, 1e6, seed + k), normal(n + 6, 2, seed=seed + k, stream=2))
+        for k, n in enumerate(sizes)
+    ]
+    wanted = least_squares(Statistics.of(*(torch.cat(Z) for Z in zip(*parts, strict=True)))).weight
+    found = [Statistics.of(*part) for part in parts]
+    while len(found) > 1:  # any tree
+        random.shuffle(found)
+        found.append(found.pop() + found.pop())
+    assert close(least_squares(found[0]).weight, wanted, 1e-3)
+    assert close(found[0].root.T @ found[0].root, found[0].scatter, 1e-13)
+    assert torch.equal(found[0].root, found[0].root.triu()) and len(found[0].root) <= 8
+
+
+@pytest.mark.parametrize("n", [4, 12, 13, 40])
+@pytest.mark.parametrize("rank", [3, 12])
+def test_dependent_features_have_the_map_of_least_norm(n, rank):
+    A = normal(n, rank, seed=n) @ normal(rank, 12, seed=n, stream=1)
+    B = normal(n, 3, seed=n, stream=2)
+    fitted = least_squares(Statistics.of(A, B))
+    scale = A.norm(
+        dim=0
+    )  # the dependence is decided in channels of one length, the least norm is of M itself
+    values = torch.linalg.svdvals(A / scale)
+    wanted = torch.linalg.pinv(A, rtol=1e-10) @ B
+    assert close(fitted.weight.T, wanted, 1e-13 * float((values[0] / values[min(n, rank) - 1]) ** 2) + 1e-11)
+
+
+def test_float32_features_have_the_map_of_their_float64_copies():
+    A = conditioned(400, 12, 1e4, seed=3).float()
+    B = (A.double() @ normal(12, 4, seed=4)).float()
+    wanted = torch.linalg.lstsq(A.double(), B.double(), driver="gelsd").solution
+    assert close(least_squares(Statistics.of(A, B)).weight.T, wanted, 1e-11)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kappa", "warns"),
+    [(torch.float64, 1e9, 0), (torch.float64, 2e12, 1), (torch.float32, 1e4, 0), (torch.float32, 1e7, 1)],
+)
+def test_where_rounding_may_be_all_that_varies_a_fit_warns(dtype, kappa, warns):
+    A = conditioned(400, 6, kappa, seed=5).to(dtype)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitted = fit(A, A @ normal(6, 6, seed=6).to(dtype))
+    assert len(caught) == warns and all("the map is not known" in str(each.message) for each in caught)
+    assert fitted.r2 > 1 - 1e-9  # which does not show it
+
+
+@pytest.mark.parametrize("closed_form", [least_squares, reduced_rank, lasso, orthogonal, permutation])
+def test_fit_has_a_bias_where_the_stitch_of_its_kind_has_one(closed_form):
+    from intertwine.stitching import KINDS
+    from intertwine.stitching.maps import options_of
+
+    kind = {least_squares: "least squares", reduced_rank: "low rank", lasso: "sparse"}
+    name = kind.get(closed_form, closed_form.__name__)
+    A = normal(30, 4, seed=7) + 1
+    found = fit(A, A.flip(1) + 1, closed_form, **OWN[closed_form])
+    assert (found.bias is not None) == options_of(KINDS[name])["affine"]
 
 
 # --- bad input ---
@@ -539,7 +625,8 @@ def test_channels_that_are_dependent_but_for_rounding_have_the_least_map(dtype, 
     B = A @ torch.randn(6, 4, generator=generator(1), dtype=torch.float64)
     B += 0.1 * torch.randn(2000, 4, generator=generator(2), dtype=torch.float64)
     wanted = least_squares(Statistics.of(A, B), affine=affine).weight
-    found = least_squares(Statistics.of(A.to(dtype), B.to(dtype)), affine=affine).weight
+    with pytest.warns(UserWarning, match="1 of 6 directions"):
+        found = least_squares(Statistics.of(A.to(dtype), B.to(dtype)), affine=affine).weight
     assert (found - wanted).norm() < 0.01 * wanted.norm()
 
 
