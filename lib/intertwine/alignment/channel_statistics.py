@@ -246,14 +246,14 @@ def _two(batch: object) -> tuple[Tensor, Tensor]:
 
 def _of_block(A: Float[Tensor, "n p"], B: Float[Tensor, "n q"], within: bool) -> Statistics:
     n, p, q, rounding = len(A), A.shape[1], B.shape[1], unit([A, B])
-    both = torch.empty(n, p + q, dtype=torch.float64, device=A.device)
-    both[:, :p], both[:, p:] = A, B  # in one pass, whatever the dtype
-    mean = both.mean(0)
-    both -= mean
+    both = torch.empty(p + q, n, dtype=torch.float64, device=A.device)  # by columns, as LAPACK reads them
+    both[:p], both[p:] = A.T, B.T
+    mean = both.mean(1)
+    both -= mean[:, None]
     if within:
-        return Statistics(n, p, mean, _triangle(both), rounding=rounding)
-    crossing = torch.diag(both.square().sum(0))
-    torch.mm(both[:, :p].T, both[:, p:], out=crossing[:p, p:])
+        return Statistics(n, p, mean, _triangle(both.T), rounding=rounding)
+    crossing = torch.diag(torch.linalg.vector_norm(both, dim=1) ** 2)
+    torch.mm(both[:p], both[p:].T, out=crossing[:p, p:])
     return Statistics(n, p, mean, None, crossing, rounding)
 
 

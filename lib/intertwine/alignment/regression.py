@@ -40,8 +40,8 @@ def least_squares(statistics: Statistics, *, affine: bool = False) -> LinearMap:
         True
 
     Warns:
-        UserWarning: directions of A that vary hardly more than the rounding of its entries, along which M is
-            not known.
+        UserWarning: directions of A that vary by little more than the rounding of its entries, along which
+            M is hardly known.
     """
     whiten, B = _whitened(statistics, affine)
     return LinearMap.of(whiten @ B, statistics, affine)
@@ -183,11 +183,11 @@ def _whitened(statistics: Statistics, affine: bool) -> tuple[Float[Tensor, "p k"
     rounding = CUTOFF * values[0]
     limit = (noise @ V.square()).sqrt().clamp(min=rounding)
     kept = values > limit
-    # an exact dependence leaves even less than `rounding`, and is no accident of these data
-    if k := int(((values > rounding) & (values < DECIDED * limit)).sum()):
+    # what is below the limit may be an exact dependence, as of channels behind a layer norm: no harm
+    if k := int((kept & (values < DECIDED * limit)).sum()):
         warn(
             f"Expected features that vary by more than their rounding, was given {k} of {len(V)} directions "
-            f"that may not: along these the map is not known, whatever its R²; leave out channels that "
+            f"that hardly do: along these the map is not known, whatever its R²; leave out channels that "
             f"others determine, or compute the features in float64."
         )
     whiten = V[:, kept] / scale[:, None] / values[kept]
