@@ -22,6 +22,7 @@ from intertwine.features import channel_axis, rows
 from intertwine.rounding import unit
 
 ROWS = 2**14  # at a time: enough that to merge their roots costs little, few enough for a CPU's cache
+NUMBERS = 2**19  # at a time where there are no roots to merge: their copies in float64 stay in the cache
 CONSTANT = 1e-12  # a channel of float64 is constant if it deviates by less than this share of its mean
 
 
@@ -31,6 +32,13 @@ class Products(NamedTuple):
     AA: Float[Tensor, "p p"]
     AB: Float[Tensor, "p q"]
     BB: Float[Tensor, "q q"]
+
+
+class Crossing(NamedTuple):
+    """AᵀB, and the squares of all channels of A and B, summed."""
+
+    AB: Float[Tensor, "p q"]
+    squares: Float[Tensor, " d"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +61,8 @@ class Statistics:
     mean: Float[Tensor, " d"]
     root: Float[Tensor, "r d"] | None
     """R, upper triangular, with RᵀR the scatter; its r rows are at most n and at most d."""
-    crossing: Float[Tensor, "d d"] | None = None
-    """Where there is no root: the scatter, of which AᵀB and the diagonal alone are known."""
+    crossing: Crossing | None = None
+    """Where there is no root, all that is known, of A and B minus their means."""
     rounding: float = torch.finfo(torch.float64).eps
     """ε of the features' dtype: each of their entries is known up to this share."""
 
@@ -77,10 +85,12 @@ class Statistics:
             ValueError: shapes that do not fit, no row, not floating-point, NaN or infinite.
         """
         _check(A, B)
-        blocks = zip(*(rows(X.detach()).split(ROWS) for X in (A, B)), strict=True)
+        A, B = (rows(X.detach()) for X in (A, B))
+        size = ROWS if within else max(1, NUMBERS // (A.shape[1] + B.shape[1]))
+        blocks = zip(A.split(size), B.split(size), strict=True)
         total = reduce(add, (_of_block(a, b, within) for a, b in blocks))
         # a sum is finite only if all its terms are; squares, as products of huge numbers overflow later
-        if not total.squares.sum().isfinite():
+        if not total._crossing.squares.sum().isfinite():
             raise ValueError(
                 "Expected finite features, was given NaN, infinite or huge ones: use float32 or less."
             )
@@ -97,7 +107,9 @@ class Statistics:
         apart = step * (self.n * other.n / n) ** 0.5
         if self.root is not None and other.root is not None:
             return Statistics(n, self.p, mean, _triangle(self.root, other.root, apart), rounding=rounding)
-        return Statistics(n, self.p, mean, None, self.scatter + other.scatter + apart.outer(apart), rounding)
+        (AB, squares), (AB2, squares2), p = self._crossing, other._crossing, self.p
+        crossing = Crossing(AB + AB2 + apart[:p].outer(apart[p:]), squares + squares2 + apart**2)
+        return Statistics(n, p, mean, None, crossing, rounding)
 
     @property
     def widths(self) -> tuple[int, int]:
@@ -105,17 +117,11 @@ class Statistics:
         return self.p, len(self.mean) - self.p
 
     @cached_property
-    def scatter(self) -> Float[Tensor, "d d"]:
-        """Σ(x − mean)(x − mean)ᵀ, as far as it is known."""
-        if self.root is not None:
-            return self_product(self.root.T)
-        assert self.crossing is not None
-        return self.crossing
-
-    @cached_property
-    def squares(self) -> Float[Tensor, " d"]:
-        """The diagonal of the scatter."""
-        return self.scatter.diagonal() if self.root is None else self.root.square().sum(0)
+    def _crossing(self) -> Crossing:
+        if self.root is None:
+            assert self.crossing is not None
+            return self.crossing
+        return Crossing(self.root[:, : self.p].T @ self.root[:, self.p :], self.root.square().sum(0))
 
     def roots(self, *, centred: bool = False) -> tuple[Float[Tensor, "r p"], Float[Tensor, "r q"]]:
         """Two matrices with the products of A and B, minus their means if `centred`, of at most p + q rows.
@@ -164,13 +170,11 @@ class Statistics:
             >>> Statistics.of(one, other, within=False).crossed()[0]
             tensor([4., 4.], dtype=torch.float64)
         """
-        squares, p = self.squares, self.p
-        AB = self.scatter[:p, p:] if self.root is None else self.root[:, :p].T @ self.root[:, p:]
-        if centred:
-            varies = self._varies
+        (AB, squares), p, mean, varies = self._crossing, self.p, self.mean, self._varies
+        if not centred:
+            squares, AB = squares + self.n * mean**2, AB.addr(mean[:p], mean[p:], alpha=self.n)
+        elif not varies.all():
             squares, AB = squares * varies, AB * varies[:p].outer(varies[p:])
-        else:
-            squares, AB = squares + self.n * self.mean**2, AB + self.n * self.mean[:p].outer(self.mean[p:])
         return squares[:p], AB, squares[p:]
 
     def noise(self, *, centred: bool = False) -> Float[Tensor, " p"]:
@@ -182,14 +186,14 @@ class Statistics:
             >>> bool(noise < 1.5e-4)  # of the deviation, which is 1
             True
         """
-        varying = self.squares[: self.p]
+        varying = self._crossing.squares[: self.p]
         squares = varying + self.n * self.mean[: self.p] ** 2
         varying = varying * self._varies[: self.p] if centred else squares
         return torch.where(varying > 0, self.rounding**2 * squares / varying, 0)
 
     @property
     def _varies(self) -> Bool[Tensor, " d"]:
-        return self.squares > self.n * (max(CONSTANT, self.rounding) * self.mean) ** 2
+        return self._crossing.squares > self.n * (max(CONSTANT, self.rounding) * self.mean) ** 2
 
     def residual(self, weight: Float[Tensor, "q p"], bias: Float[Tensor, " q"] | None = None) -> float:
         """‖A·weightᵀ + bias − B‖², the sum of squares over rows and channels, ≥ 0.
@@ -213,8 +217,9 @@ class Statistics:
             left = (self.root[:, :p] @ W.T - self.root[:, p:]).square().sum()
         else:
             # tr(W S_AA Wᵀ − 2 W S_AB + S_BB) by differences that are small for a good fit: digits stay
-            AB = self.scatter[:p, p:].T
-            left = (W * (W * self.squares[:p] - AB)).sum() + (self.squares[p:] - (W * AB).sum(1)).sum()
+            AB, squares = self._crossing
+            shared = (W * AB.T).sum(1)
+            left = (W.square() @ squares[:p] - shared).sum() + (squares[p:] - shared).sum()
         return (left + self.n * gap @ gap).clamp(min=0).item()
 
 
@@ -245,21 +250,19 @@ def _two(batch: object) -> tuple[Tensor, Tensor]:
 
 
 def _of_block(A: Float[Tensor, "n p"], B: Float[Tensor, "n q"], within: bool) -> Statistics:
-    n, p, q, rounding = len(A), A.shape[1], B.shape[1], unit([A, B])
-    both = torch.empty(p + q, n, dtype=torch.float64, device=A.device)  # by columns, as LAPACK reads them
-    both[:p], both[p:] = A.T, B.T
-    mean = both.mean(1)
-    both -= mean[:, None]
+    n, p, rounding = len(A), A.shape[1], unit([A, B])
+    both = torch.cat([A.double(), B.double()], 1)
+    mean = both.mean(0)
+    both -= mean
     if within:
-        return Statistics(n, p, mean, _triangle(both.T), rounding=rounding)
-    crossing = torch.diag(torch.linalg.vector_norm(both, dim=1) ** 2)
-    torch.mm(both[:p], both[p:].T, out=crossing[:p, p:])
+        return Statistics(n, p, mean, _triangle(both), rounding=rounding)
+    crossing = Crossing(both[:, :p].T @ both[:, p:], both.square_().sum(0))
     return Statistics(n, p, mean, None, crossing, rounding)
 
 
 def _triangle(*parts: Tensor) -> Float[Tensor, "r d"]:
     """The upper triangular R with the products RᵀR of all rows together."""
-    rows = torch.cat([part.view(-1, part.shape[-1]) for part in parts]) if len(parts) > 1 else parts[0]
+    rows = parts[0] if len(parts) == 1 else torch.cat([part.view(-1, part.shape[-1]) for part in parts])
     return torch.linalg.qr(rows, mode="r").R
 
 
