@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import sys
+import warnings
 import weakref
 from collections.abc import Callable
 
@@ -29,6 +31,7 @@ from intertwine.alignment import (
     unit_assignment,
     variance_restored,
 )
+from intertwine.alignment.assignment import solver
 from intertwine.features import rows as rows_of
 from intertwine.groups import GeneralLinear, GReLU, Monomial, Orthogonal, ScalarGroup
 
@@ -67,14 +70,18 @@ def close(x: Tensor, y: Tensor, tol: float = 1e-8) -> bool:
     return bool((x - y).abs().max() <= tol * max(1e-300, x.abs().max(), y.abs().max()))
 
 
+def scatter(s: Statistics) -> Tensor:
+    return s.root.T @ s.root
+
+
 def same(s: Statistics, t: Statistics) -> bool:
-    size = 1 + s.scatter.abs().max() + s.mean.abs().max()  # of what is rounded
+    size = 1 + scatter(s).abs().max() + s.mean.abs().max()  # of what is rounded
     return (
         s.n == t.n
         and s.p == t.p
         and bool(
             ((s.mean - t.mean).abs() <= 1e-12 * size).all()
-            and ((s.scatter - t.scatter).abs() <= 1e-12 * size).all()
+            and ((scatter(s) - scatter(t)).abs() <= 1e-12 * size).all()
         )
     )
 
@@ -133,7 +140,7 @@ def test_merging_is_associative_and_commutative(seed, p, q, sizes):
 def test_any_dtype_is_accumulated_in_float64_without_loss(seed, dtype, p):
     A, B = normal(40, p, seed=seed).to(dtype), normal(40, 2, seed=seed, stream=1).to(dtype)
     total = statistics(zip(A.split(7), B.split(7), strict=True))
-    assert total.scatter.dtype == total.mean.dtype == torch.float64
+    assert total.root.dtype == total.mean.dtype == torch.float64
     assert same(total, Statistics.of(A.double(), B.double()))
 
 
@@ -165,7 +172,7 @@ def test_a_large_mean_costs_no_digits(mean):
     A, B = (A + mean) - mean, (B + mean) - mean  # rounded as the shifted ones are
     shifted = statistics(zip((A + mean).split(64), (B + mean).split(64), strict=True))
     expected = Statistics.of(A, B)
-    assert close(shifted.scatter, expected.scatter, 1e-12 + 1e-16 * mean)
+    assert close(scatter(shifted), scatter(expected), 1e-12 + 1e-16 * mean)
     fitted = least_squares(shifted, affine=True)
     assert close(fitted.weight, least_squares(expected, affine=True).weight, 1e-11 + 1e-15 * mean)
     assert fitted.residual == pytest.approx(least_squares(expected, affine=True).residual, rel=1e-9)
@@ -186,7 +193,7 @@ def test_batches_are_not_kept():
 
 def test_statistics_keep_nothing_of_the_graph():
     A = normal(5, 2, seed=0).requires_grad_()
-    assert not Statistics.of(A, A).scatter.requires_grad
+    assert not Statistics.of(A, A).root.requires_grad
 
 
 # --- every method ---
@@ -447,6 +454,22 @@ def test_a_forbidden_pair_is_not_matched_and_types_do_not_matter():
         assert assignment(cost)[1].tolist() == [0, 1] == assignment(-cost, maximize=True)[1].tolist()
 
 
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize(("p", "q"), [(1, 1), (7, 7), (40, 25), (25, 40)])
+def test_lapx_and_scipy_find_one_least_sum(p, q, maximize, monkeypatch):
+    pytest.importorskip("lap", reason="lapx is not installed")
+    cost = normal(p, q, seed=p)
+    cost[0, 1:] = -math.inf if maximize else math.inf
+    found = assignment(cost, maximize=maximize)
+    monkeypatch.setitem(sys.modules, "lap", None)
+    solver.cache_clear()
+    wanted = assignment(cost, maximize=maximize)
+    solver.cache_clear()
+    assert all(torch.equal(*pair) for pair in zip(found, wanted, strict=True))  # no two sums are equal
+    with pytest.raises(ValueError, match="forbid fewer"):
+        assignment(torch.full((p, q), math.inf))
+
+
 # --- the map ---
 
 
@@ -508,7 +531,91 @@ def test_a_constant_target_leaves_nothing_to_explain():
     assert not fitted.weight.any() and math.isnan(fitted.r2) and close(fitted.bias, B[0].double())
 
 
-# --- published networks ---
+# --- least squares where features are nearly dependent ---
+
+
+def conditioned(n: int, p: int, kappa: float, seed: int) -> Tensor:
+    """Features with singular values from 1 to 1/κ, rotated, so that no channel shows it."""
+    shapes = enumerate([(n, p), (p, p)])
+    U, V = (torch.linalg.qr(normal(*shape, seed=seed, stream=k)).Q for k, shape in shapes)
+    return U * torch.logspace(0, -math.log10(kappa), p, dtype=torch.float64) @ V.T
+
+
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("kappa", [1e3, 1e5, 1e7, 1e9, 1e11])
+def test_least_squares_lose_no_more_digits_than_lstsq(kappa, affine):
+    A, M = conditioned(400, 12, kappa, seed=0) + 0.1 * affine, normal(12, 5, seed=1)
+    for B, slack in ((A @ M, 1e-14), (A @ M + 1e-3 * normal(400, 5, seed=2), 1e-14 * (1 + 1e-3 * kappa))):
+        stream = reversed([*zip(A.split(37), B.split(37), strict=True)])
+        fitted = least_squares(statistics(stream), affine=affine)
+        X, Y = (Z - Z.mean(0) for Z in (A, B)) if affine else (A, B)
+        wanted = torch.linalg.lstsq(X, Y, driver="gelsd").solution
+        assert (fitted.weight.T - wanted).norm() <= 10 * kappa * slack * wanted.norm()
+        # of an exact solution nothing is left, which sums of squares could not tell from 10⁻¹⁵ of B
+        left = (X @ wanted - Y).square().sum().item()
+        assert fitted.residual == pytest.approx(left, rel=1e-9, abs=1e-26 * kappa**2 * left + 1e-24)
+
+
+@laws
+@given(seeds, st.lists(st.integers(1, 30), min_size=1, max_size=6), st.randoms(use_true_random=False))
+def test_statistics_merged_in_any_order_have_one_map(seed, sizes, random):
+    parts = [
+        (conditioned(n + 6, 6, 1e6, seed + k), normal(n + 6, 2, seed=seed + k, stream=2))
+        for k, n in enumerate(sizes)
+    ]
+    wanted = least_squares(Statistics.of(*(torch.cat(Z) for Z in zip(*parts, strict=True)))).weight
+    found = [Statistics.of(*part) for part in parts]
+    while len(found) > 1:  # any tree
+        random.shuffle(found)
+        found.append(found.pop() + found.pop())
+    assert close(least_squares(found[0]).weight, wanted, 1e-3)
+    assert torch.equal(found[0].root, found[0].root.triu()) and len(found[0].root) <= 8
+
+
+@pytest.mark.parametrize("n", [4, 12, 13, 40])
+@pytest.mark.parametrize("rank", [3, 12])
+def test_dependent_features_have_the_map_of_least_norm(n, rank):
+    A = normal(n, rank, seed=n) @ normal(rank, 12, seed=n, stream=1)
+    B = normal(n, 3, seed=n, stream=2)
+    fitted = least_squares(Statistics.of(A, B))
+    scale = A.norm(
+        dim=0
+    )  # the dependence is decided in channels of one length, the least norm is of M itself
+    values = torch.linalg.svdvals(A / scale)
+    wanted = torch.linalg.pinv(A, rtol=1e-10) @ B
+    assert close(fitted.weight.T, wanted, 1e-13 * float((values[0] / values[min(n, rank) - 1]) ** 2) + 1e-11)
+
+
+def test_float32_features_have_the_map_of_their_float64_copies():
+    A = conditioned(400, 12, 1e4, seed=3).float()
+    B = (A.double() @ normal(12, 4, seed=4)).float()
+    wanted = torch.linalg.lstsq(A.double(), B.double(), driver="gelsd").solution
+    assert close(least_squares(Statistics.of(A, B)).weight.T, wanted, 1e-11)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kappa", "warns"),
+    [(torch.float64, 1e9, 0), (torch.float64, 2e12, 1), (torch.float32, 1e4, 0), (torch.float32, 5e6, 1)],
+)
+def test_where_rounding_may_be_all_that_varies_a_fit_warns(dtype, kappa, warns):
+    A = conditioned(400, 6, kappa, seed=5).to(dtype)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitted = fit(A, A @ normal(6, 6, seed=6).to(dtype))
+    assert len(caught) == warns and all("the map is not known" in str(each.message) for each in caught)
+    assert fitted.r2 > 1 - 1e-9  # which does not show it
+
+
+@pytest.mark.parametrize("closed_form", [least_squares, reduced_rank, lasso, orthogonal, permutation])
+def test_fit_has_a_bias_where_the_stitch_of_its_kind_has_one(closed_form):
+    from intertwine.stitching import KINDS
+    from intertwine.stitching.maps import options_of
+
+    kind = {least_squares: "least squares", reduced_rank: "low rank", lasso: "sparse"}
+    name = kind.get(closed_form, closed_form.__name__)
+    A = normal(30, 4, seed=7) + 1
+    found = fit(A, A.flip(1) + 1, closed_form, **OWN[closed_form])
+    assert (found.bias is not None) == options_of(KINDS[name])["affine"]
 
 
 # --- bad input ---

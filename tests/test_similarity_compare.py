@@ -10,8 +10,9 @@ from helpers import FEW, generator, normal, sentence
 from torch import Tensor, nn
 
 from intertwine.alignment import statistics
+from intertwine.dissection import haar_rotation
 from intertwine.features import channels_first, record
-from intertwine.similarity import MEASURES, Measure, cka, compare, gram, grelu_cka, hsic, null
+from intertwine.similarity import MEASURES, Measure, cka, compare, gram, grelu_cka, hsic, null, procrustes
 from intertwine.similarity.layer_hsic import batch_hsic
 from intertwine.similarity.moments import compressed
 from intertwine.weightspace import find_symmetries
@@ -160,6 +161,8 @@ def test_compressed_features_have_the_same_moments():
             centred = (a - a.mean(0)).T @ (b - b.mean(0)) * scale
             assert torch.allclose(centred, (A - A.mean(0)).T @ (B - B.mean(0)), atol=1e-9)
         assert torch.allclose(x.mean(0), X.mean(0)) and torch.linalg.matrix_rank(x - x.mean(0)) == 3
+        Q = haar_rotation(4, generator(seed)).double()
+        assert procrustes(*compressed(statistics([(X, X @ Q)])), form="angular") < 1e-14
 
 
 # --- tokens ---

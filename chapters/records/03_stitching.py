@@ -791,7 +791,7 @@ def channels_alike(statistics, rank):
     p, spread = statistics.p, statistics.crossed(centred=True)[2].sqrt()
     units = torch.where(spread > 0, spread, 1)
     scales = torch.cat([torch.ones_like(statistics.mean[:p]), 1 / units])
-    scaled = {"mean": scales * statistics.mean, "scatter": scales.outer(scales) * statistics.scatter}
+    scaled = {"mean": scales * statistics.mean, "root": scales * statistics.root}
     fit = reduced_rank(replace(statistics, **scaled), rank, affine=True)
     return LinearMap.of(fit.weight.T * units, statistics, affine=True)
 

@@ -1,8 +1,14 @@
-"""The statistics of two sets of features that the closed forms need: a count, two means, a scatter matrix."""
+"""The statistics of two sets of features that the closed forms need: a count, means, a root of the scatter.
+
+The scatter matrix S of centred features X is XᵀX. To sum S itself would square the condition number κ of the
+features: from κ = 10⁸ on, float64 could not tell a direction from rounding. So the triangular factor of a QR
+decomposition is kept, a root R with RᵀR = S: of the same size, merged by one more decomposition, and as exact
+as the features are.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 from typing import NamedTuple
 
@@ -15,7 +21,8 @@ from intertwine.checks import check_tensor
 from intertwine.devices import unit
 from intertwine.features import channel_axis, rows
 
-ROWS = 2**14  # at a time: in float64 they stay in a CPU's cache, which is twice as fast
+ROWS = 2**14  # at a time: enough that to merge their roots costs little, few enough for a CPU's cache
+NUMBERS = 2**19  # at a time where there are no roots to merge: their copies in float64 stay in the cache
 CONSTANT = 1e-12  # a channel of float64 is constant if it deviates by less than this share of its mean
 
 
@@ -27,9 +34,16 @@ class Products(NamedTuple):
     BB: Float[Tensor, "q q"]
 
 
+class Crossing(NamedTuple):
+    """AᵀB, and the squares of all channels of A and B, summed."""
+
+    AB: Float[Tensor, "p q"]
+    squares: Float[Tensor, " d"]
+
+
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """Count, means and scatter Σ(x − mean)(x − mean)ᵀ of the d = p + q channels of A (n×p) and B (n×q).
+    """Count, means and a root of the scatter Σ(x − mean)(x − mean)ᵀ of the d channels of A (n×p) and B (n×q).
 
     Example:
         >>> A, B = torch.randn(10, 3), torch.randn(10, 2)
@@ -37,16 +51,18 @@ class Statistics:
         >>> torch.allclose(merged.products().AB, (A.T @ B).double(), atol=1e-5)
         True
 
-    All in float64, on the device of the features. `+` merges two data sets (Chan, Golub and LeVeque 1983). As
-    nothing is squared before its mean is taken off, features of mean 10⁴ and deviation 1 keep their digits.
+    All in float64, on the device of the features; d = p + q. `+` merges two data sets (Chan, Golub and
+    LeVeque 1983, by roots). As means are taken off first, features of mean 10⁴ and deviation 1 keep their
+    digits.
     """
 
     n: int
     p: int
     mean: Float[Tensor, " d"]
-    scatter: Float[Tensor, "d d"]
-    within: bool = True
-    """Whether AᵀA and BᵀB are known, or their diagonals alone."""
+    root: Float[Tensor, "r d"] | None
+    """R, upper triangular, with RᵀR the scatter; its r rows are at most n and at most d."""
+    crossing: Crossing | None = None
+    """Where there is no root, all that is known, of A and B minus their means."""
     rounding: float = torch.finfo(torch.float64).eps
     """ε of the features' dtype: each of their entries is known up to this share."""
 
@@ -69,9 +85,12 @@ class Statistics:
             ValueError: shapes that do not fit, no row, not floating-point, NaN or infinite.
         """
         _check(A, B)
-        blocks = zip(*(rows(X.detach()).split(ROWS) for X in (A, B)), strict=True)
+        A, B = (rows(X.detach()) for X in (A, B))
+        size = ROWS if within else max(1, NUMBERS // (A.shape[1] + B.shape[1]))
+        blocks = zip(A.split(size), B.split(size), strict=True)
         total = reduce(add, (_of_block(a, b, within) for a, b in blocks))
-        if not total.scatter.isfinite().all():
+        # a sum is finite only if all its terms are; squares, as products of huge numbers overflow later
+        if not total._crossing.squares.sum().isfinite():
             raise ValueError(
                 "Expected finite features, was given NaN, infinite or huge ones: use float32 or less."
             )
@@ -83,15 +102,48 @@ class Statistics:
             raise ValueError(f"Expected features of widths {p} and {q}, was given {given[0]} and {given[1]}.")
         n = self.n + other.n
         step = other.mean - self.mean
-        scatter = self.scatter + other.scatter + step.outer(step) * (self.n * other.n / n)
-        within = self.within and other.within
         mean, rounding = self.mean + step * (other.n / n), max(self.rounding, other.rounding)
-        return Statistics(n, self.p, mean, scatter, within, rounding)
+        # both means differ from the common one, which adds one row to the centred ones, or its square
+        apart = step * (self.n * other.n / n) ** 0.5
+        if self.root is not None and other.root is not None:
+            return Statistics(n, self.p, mean, _triangle(self.root, other.root, apart), rounding=rounding)
+        (AB, squares), (AB2, squares2), p = self._crossing, other._crossing, self.p
+        crossing = Crossing(AB + AB2 + apart[:p].outer(apart[p:]), squares + squares2 + apart**2)
+        return Statistics(n, p, mean, None, crossing, rounding)
 
     @property
     def widths(self) -> tuple[int, int]:
         """p and q."""
         return self.p, len(self.mean) - self.p
+
+    @cached_property
+    def _crossing(self) -> Crossing:
+        if self.root is None:
+            assert self.crossing is not None
+            return self.crossing
+        return Crossing(self.root[:, : self.p].T @ self.root[:, self.p :], self.root.square().sum(0))
+
+    def roots(self, *, centred: bool = False) -> tuple[Float[Tensor, "r p"], Float[Tensor, "r q"]]:
+        """Two matrices with the products of A and B, minus their means if `centred`, of at most p + q rows.
+
+        Example:
+            >>> A, B = torch.randn(50, 3), torch.randn(50, 2)
+            >>> one, other = Statistics.of(A, B).roots()
+            >>> one.shape, torch.allclose(one.T @ other, (A.T @ B).double(), atol=1e-4)
+            (torch.Size([5, 3]), True)
+
+        Together they are upper triangular. Constant channels are 0 when centred, as in `products`.
+
+        Raises:
+            ValueError: statistics that were collected with within=False.
+        """
+        if self.root is None:
+            raise ValueError(
+                "Expected statistics with the products within A and within B, which this map needs, was "
+                "given some without: collect them with within=True."
+            )
+        both = self.root * self._varies if centred else _triangle(self.root, self.mean * self.n**0.5)
+        return both[:, : self.p], both[:, self.p :]
 
     def products(self, *, centred: bool = False) -> Products:
         """AᵀA, AᵀB and BᵀB, of A and B minus their means if `centred`.
@@ -107,14 +159,8 @@ class Statistics:
         Raises:
             ValueError: statistics that were collected with within=False.
         """
-        if not self.within:
-            raise ValueError(
-                "Expected statistics with the products within A and within B, which this map needs, was "
-                "given some without: collect them with within=True."
-            )
-        everything, p = slice(None), self.p
-        S = self._block(everything, everything, centred)
-        return Products(S[:p, :p], S[:p, p:], S[p:, p:])
+        A, B = self.roots(centred=centred)
+        return Products(self_product(A.T), A.T @ B, self_product(B.T))
 
     def crossed(self, *, centred: bool = False) -> tuple[Float[Tensor, " p"], Tensor, Float[Tensor, " q"]]:
         """The diagonal of AᵀA, AᵀB, and the diagonal of BᵀB, as in `products`.
@@ -124,9 +170,12 @@ class Statistics:
             >>> Statistics.of(one, other, within=False).crossed()[0]
             tensor([4., 4.], dtype=torch.float64)
         """
-        squares, p = self.scatter.diagonal(), self.p
-        squares = squares * self._varies if centred else squares + self.n * self.mean**2
-        return squares[:p], self._block(slice(p), slice(p, None), centred), squares[p:]
+        (AB, squares), p, mean, varies = self._crossing, self.p, self.mean, self._varies
+        if not centred:
+            squares, AB = squares + self.n * mean**2, AB.addr(mean[:p], mean[p:], alpha=self.n)
+        elif not varies.all():
+            squares, AB = squares * varies, AB * varies[:p].outer(varies[p:])
+        return squares[:p], AB, squares[p:]
 
     def noise(self, *, centred: bool = False) -> Float[Tensor, " p"]:
         """The share of the diagonal of AᵀA, as in `products`, that the rounding of A's entries may be.
@@ -137,20 +186,14 @@ class Statistics:
             >>> bool(noise < 1.5e-4)  # of the deviation, which is 1
             True
         """
-        varying = self.scatter.diagonal()[: self.p]
+        varying = self._crossing.squares[: self.p]
         squares = varying + self.n * self.mean[: self.p] ** 2
         varying = varying * self._varies[: self.p] if centred else squares
         return torch.where(varying > 0, self.rounding**2 * squares / varying, 0)
 
     @property
     def _varies(self) -> Bool[Tensor, " d"]:
-        return self.scatter.diagonal() > self.n * (max(CONSTANT, self.rounding) * self.mean) ** 2
-
-    def _block(self, rows: slice, columns: slice, centred: bool) -> Float[Tensor, "r c"]:
-        S = self.scatter[rows, columns]
-        if centred:
-            return S * self._varies[rows].outer(self._varies[columns])
-        return S + self.n * self.mean[rows].outer(self.mean[columns])
+        return self._crossing.squares > self.n * (max(CONSTANT, self.rounding) * self.mean) ** 2
 
     def residual(self, weight: Float[Tensor, "q p"], bias: Float[Tensor, " q"] | None = None) -> float:
         """‖A·weightᵀ + bias − B‖², the sum of squares over rows and channels, ≥ 0.
@@ -164,15 +207,19 @@ class Statistics:
             ... )
             4.0
 
-        Rounding leaves about 10⁻¹⁵ of ‖B‖². From other data than the map was fitted to, it is the test error.
-        Statistics collected with within=False give it for maps with a diagonal MMᵀ.
+        From other data than the map was fitted to, it is the test error. Statistics collected with
+        within=False give it for maps with a diagonal MMᵀ, up to 10⁻¹⁵ of ‖B‖².
         """
-        W, S, p = weight.to(self.scatter), self.scatter, self.p
+        W, p = weight.to(self.mean), self.p
         # of the means; n times its square is what the centred sums leave out
         gap = W @ self.mean[:p] - self.mean[p:] + (0 if bias is None else bias.to(self.mean))
-        moved = W @ S[:p, :p] if self.within else W * S.diagonal()[:p]
-        # tr(W S_AA Wᵀ − 2 W S_AB + S_BB) by differences that are small for a good fit: digits stay
-        left = (W * (moved - S[:p, p:].T)).sum() + (S.diagonal()[p:] - (W * S[:p, p:].T).sum(1)).sum()
+        if self.root is not None:
+            left = (self.root[:, :p] @ W.T - self.root[:, p:]).square().sum()
+        else:
+            # tr(W S_AA Wᵀ − 2 W S_AB + S_BB) by differences that are small for a good fit: digits stay
+            AB, squares = self._crossing
+            shared = (W * AB.T).sum(1)
+            left = (W.square() @ squares[:p] - shared).sum() + (squares[p:] - shared).sum()
         return (left + self.n * gap @ gap).clamp(min=0).item()
 
 
@@ -203,14 +250,20 @@ def _two(batch: object) -> tuple[Tensor, Tensor]:
 
 
 def _of_block(A: Float[Tensor, "n p"], B: Float[Tensor, "n q"], within: bool) -> Statistics:
-    both, p = torch.cat([A.double(), B.double()], 1), A.shape[1]
+    n, p, rounding = len(A), A.shape[1], unit([A, B])
+    both = torch.cat([A.double(), B.double()], 1)
     mean = both.mean(0)
     both -= mean
     if within:
-        return Statistics(len(both), p, mean, self_product(both.T), rounding=unit([A, B]))
-    scatter = torch.diag(both.square().sum(0))
-    torch.mm(both[:, :p].T, both[:, p:], out=scatter[:p, p:])
-    return Statistics(len(both), p, mean, scatter, within, unit([A, B]))
+        return Statistics(n, p, mean, _triangle(both), rounding=rounding)
+    crossing = Crossing(both[:, :p].T @ both[:, p:], both.square_().sum(0))
+    return Statistics(n, p, mean, None, crossing, rounding)
+
+
+def _triangle(*parts: Tensor) -> Float[Tensor, "r d"]:
+    """The upper triangular R with the products RᵀR of all rows together."""
+    rows = parts[0] if len(parts) == 1 else torch.cat([part.view(-1, part.shape[-1]) for part in parts])
+    return torch.linalg.qr(rows, mode="r").R
 
 
 def _positions(X: Tensor) -> torch.Size:

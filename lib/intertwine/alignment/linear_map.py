@@ -84,7 +84,7 @@ class LinearMap:
             0.0
         """
         statistics, centred = Statistics.of(A, B), self.bias is not None
-        total = statistics.products(centred=centred).BB.trace().item()
+        total = statistics.crossed(centred=centred)[2].sum().item()
         return LinearMap(self.weight, self.bias, statistics.residual(self.weight, self.bias), total).r2
 
     def as_module(self, *, convolution: bool = False) -> nn.Linear | nn.Conv2d:

@@ -3,25 +3,30 @@
 All take A (n×p) and B (n×q) by their statistics. With `affine` a bias is fitted too, without penalty, which
 is the same as to fit M to centred features.
 
+Both enter by the triangular factor of [A, B], so that nothing is squared: a solution is as good as that of
+`torch.linalg.lstsq`, with a relative error of about 10⁻¹⁶κ for an exact one, κ the condition number of A.
+
 Where A's columns are linearly dependent many M give the same AM; that of least norm is returned, A⁺B. The
 dependence is decided in channels of unit deviation (of unit root mean square without bias), so that no unit
-of measurement matters: directions with less than 10⁻¹² of the variance of the largest count as
-rounding, as the float64 statistics cannot resolve smaller ones, and so do directions along which the rounding
-of the features' own dtype may be all that varies. With κ the condition number of those channels, M has a
-relative error of about 10⁻¹⁵κ².
+of measurement matters: directions with less than 10⁻¹³ of the deviation of the largest count as rounding, and
+so do directions along which the rounding of the features' own dtype may be all that varies. Near that limit
+the data cannot decide, R² does not show it, and a UserWarning says so.
 """
 
 import warnings
 from numbers import Integral
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.alignment.channel_statistics import Statistics
 from intertwine.alignment.linear_map import LinearMap
+from intertwine.checks import warn
 
-CUTOFF = 1e-12  # of the largest eigenvalue of the correlations: less is rounding
+CUTOFF = 1e-13  # of the largest singular value of channels of unit deviation: less is rounding
+DECIDED = 10  # times the rounding: M is known to a tenth or better along a direction that varies so much
 
 
 def least_squares(statistics: Statistics, *, affine: bool = False) -> LinearMap:
@@ -33,10 +38,13 @@ def least_squares(statistics: Statistics, *, affine: bool = False) -> LinearMap:
         ...     least_squares(Statistics.of(A, A @ M)).weight.T.float(), M, atol=1e-4
         ... )
         True
+
+    Warns:
+        UserWarning: directions of A that vary by little more than the rounding of its entries, along which
+            M is hardly known.
     """
-    AA, AB, _ = statistics.products(centred=affine)
-    root = _inverse_root(AA, statistics.noise(centred=affine))
-    return LinearMap.of(root @ (root.T @ AB), statistics, affine)
+    whiten, B = _whitened(statistics, affine)
+    return LinearMap.of(whiten @ B, statistics, affine)
 
 
 def reduced_rank(statistics: Statistics, rank: int, *, affine: bool = False) -> LinearMap:
@@ -50,10 +58,10 @@ def reduced_rank(statistics: Statistics, rank: int, *, affine: bool = False) -> 
     The rank is k, from 1 to the smaller width, where it is least squares.
     """
     check_rank(rank, statistics.widths)
-    AA, AB, _ = statistics.products(centred=affine)
-    root = _inverse_root(AA, statistics.noise(centred=affine))
-    U, S, Vh = torch.linalg.svd(root.T @ AB, full_matrices=False)  # of B in the orthonormal basis A·root
-    return LinearMap.of(root @ (U[:, :rank] * S[:rank]) @ Vh[:rank], statistics, affine)
+    whiten, B = _whitened(statistics, affine)
+    # in an orthonormal basis of A's columns the best map of a rank is the best approximation of B
+    U, S, Vh = torch.linalg.svd(B, full_matrices=False)
+    return LinearMap.of(whiten @ (U[:, :rank] * S[:rank]) @ Vh[:rank], statistics, affine)
 
 
 def variance_restored(statistics: Statistics, t: float = 1.0) -> LinearMap:
@@ -129,13 +137,14 @@ def lasso(statistics: Statistics, alpha: float, *, affine: bool = False) -> Line
     """
     if not 0 < alpha < float("inf"):
         raise ValueError(f"Expected a positive alpha, was given {alpha}: alpha = 0 is least_squares.")
-    AA, AB, _ = statistics.products(centred=affine)
-    M = torch.zeros_like(AB)
-    active = AB.abs().amax(0) > alpha  # the other columns of M are 0
+    A, B = statistics.roots(centred=affine)
+    M = B.new_zeros(statistics.widths)
+    active = (A.T @ B).abs().amax(0) > alpha  # the other columns of M are 0
     if active.any():
-        root = _inverse_root(AA, statistics.noise(centred=affine))
-        # in the basis A·root, A and B have at most p rows, and ‖AM − B‖² is the same but for a constant
-        M[:, active] = _lasso(root.T @ AA, root.T @ AB[:, active], alpha)
+        # A and B themselves are these times a matrix with orthonormal columns, which changes no norm; as A is
+        # triangular, its rows past the p-th are 0
+        p = statistics.p
+        M[:, active] = _lasso(A[:p], B[:p, active], alpha)
     return LinearMap.of(M, statistics, affine)
 
 
@@ -153,14 +162,35 @@ def _lasso(A: Float[Tensor, "r p"], B: Float[Tensor, "r q"], alpha: float) -> Fl
     return torch.as_tensor(solver.coef_).to(A).view(B.shape[1], A.shape[1]).T
 
 
-def _inverse_root(S: Float[Tensor, "p p"], noise: Float[Tensor, " p"]) -> Float[Tensor, "p r"]:
-    """R with RᵀSR = 1, whose columns are orthogonal to the null space of S, decided as above."""
-    deviation = S.diagonal().sqrt()
-    # of correlations, not covariances: no unit of a channel decides what is rounding
+def _whitened(statistics: Statistics, affine: bool) -> tuple[Float[Tensor, "p k"], Float[Tensor, "k q"]]:
+    """W for which A·W is an orthonormal basis of A's columns, and (A·W)ᵀB: so W(A·W)ᵀB is least squares.
+
+    W's columns are orthogonal to the null space of A, which is decided as the module says.
+    """
+    A, B = (each[: statistics.p] for each in statistics.roots(centred=affine))  # A is triangular
+    deviation = A.norm(dim=0)
+    # columns of one length: no unit of a channel decides what is rounding
     scale = torch.where(deviation > 0, deviation, 1)
-    values, vectors = torch.linalg.eigh(S / scale / scale[:, None])
-    kept = values > (noise @ vectors.square()).clamp(min=CUTOFF * values[-1])
-    root = vectors[:, kept] / scale[:, None] / values[kept].sqrt()
-    # scaled back, the eigenvectors are no longer orthogonal to the null space, as the least M must be
-    null = torch.linalg.qr(vectors[:, ~kept] / scale[:, None]).Q
-    return root - null @ (null.T @ root)
+    A, noise = A / scale, statistics.noise(centred=affine)
+    if A.shape[0] == A.shape[1] and deviation.all():
+        inverse = torch.linalg.solve_triangular(A, torch.eye(len(A)).to(A), upper=True)
+        # 1/‖A⁻¹‖_F is at most the least singular value: mostly all are far from rounding, and none is needed
+        least = 1 / inverse.norm() ** 2
+        if least > DECIDED**2 * noise.max().clamp(min=len(A) * CUTOFF**2):
+            return inverse / scale[:, None], B
+    U, values, Vh = torch.linalg.svd(A)
+    values, V = F.pad(values, (0, len(Vh) - len(values))), Vh.T
+    rounding = CUTOFF * values[0]
+    limit = (noise @ V.square()).sqrt().clamp(min=rounding)
+    kept = values > limit
+    # what is below the limit may be an exact dependence, as of channels behind a layer norm: no harm
+    if k := int((kept & (values < DECIDED * limit)).sum()):
+        warn(
+            f"Expected features that vary by more than their rounding, was given {k} of {len(V)} directions "
+            f"that hardly do: along these the map is not known, whatever its R²; leave out channels that "
+            f"others determine, or compute the features in float64."
+        )
+    whiten = V[:, kept] / scale[:, None] / values[kept]
+    # scaled back, these are no longer orthogonal to the null space, as the least M must be
+    null = torch.linalg.qr(V[:, ~kept] / scale[:, None]).Q
+    return whiten - null @ (null.T @ whiten), U[:, kept[: len(U)]].T @ B

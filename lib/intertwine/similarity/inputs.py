@@ -85,15 +85,19 @@ def centred(X: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
     """X minus its mean over samples; a column that is constant up to rounding becomes exactly 0."""
     mean = X.mean(0)
     Z = X - mean
-    Z = Z - Z.mean(0)  # the rounding of a large mean
-    constant = Z.detach().abs().amax(0) <= CONSTANT * mean.abs()
-    return Z.masked_fill(constant, 0) if constant.any() else Z
+    Z -= Z.mean(0)  # the rounding of a large mean
+    limit = CONSTANT * mean.detach().abs()
+    if not (Z.detach()[0].abs() <= limit).any():  # one sample mostly tells, without a pass over all
+        return Z
+    return Z.masked_fill(Z.detach().abs().amax(0) <= limit, 0)
 
 
 def scaled(X: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
-    """X times the power of 2 that brings its largest entry to between ½ and 1: exact; no square overflows."""
-    exponent = torch.frexp(X.detach().abs().amax()).exponent
+    """X, or where products of four entries might over- or underflow X times a power of 2, which is exact."""
+    exponent = torch.frexp(torch.stack(X.detach().aminmax()).abs().amax()).exponent
     limit = math.frexp(torch.finfo(X.dtype).max)[1] - 24
+    if exponent.abs() < limit / 10:
+        return X
     most = exponent.clamp(-limit, limit)  # 2^-exponent itself may be too large
     X = X * torch.exp2(-most.double())
     return X if most == exponent else X * torch.exp2((most - exponent).double())
@@ -107,7 +111,7 @@ def narrowed(X: Float[Tensor, "n c"]) -> Float[Tensor, "n m"]:
 def check_varies(**features: Tensor) -> None:
     """Raise ValueError where features are 0 everywhere, as constant ones are after centring."""
     for name, X in features.items():
-        if not X.any():
+        if not X.norm():
             raise ValueError(
                 f"Expected features {name} that vary over the samples, was given constant ones (0, where the "
                 f"measure does not centre), which are similar to nothing: leave them out."

@@ -13,6 +13,7 @@ from intertwine.similarity.inputs import Spatial, check_choice, check_varies, na
 
 ProcrustesGroup = Literal["orthogonal", "rotation", "permutation", "grelu"]
 Form = Literal["similarity", "angular"]
+FAR = 0.1  # from a similarity of 1 on δ² = 2 − 2·similarity loses one digit at most
 CHORD_ROUNDING = 4  # units of rounding, which alone may have made such a distance between vectors of norm 1
 
 
@@ -41,9 +42,8 @@ def procrustes(
     a metric between orbits (Williams et al. 2021), as δ is.
 
     Features are divided by their Frobenius norm; for "grelu" by the norm of each column first, and units that
-    are 0 are left out. The narrower features get columns of zeros. δ is computed as the residual ‖XQ − Y‖,
-    since ‖X‖² + ‖Y‖² less twice the nuclear norm of XᵀY loses half the digits where δ is small, and one or
-    two elsewhere.
+    are 0 are left out. The narrower features get columns of zeros. δ² is ‖X‖² + ‖Y‖² less twice the nuclear
+    norm of XᵀY; where that would lose digits, as δ is small, δ is computed as the residual ‖XQ − Y‖.
 
     Under rotations δ is a distance of the Gram matrices XXᵀ and YYᵀ, of which two centred samples have only
     one, up to scale: the value is 1 whatever the features, which warns. Q itself is determined by more than
@@ -68,11 +68,7 @@ def procrustes(
     check_choice("dtype", dtype, (torch.float64, torch.float32))
     X, Y = (_normalised(Z, group, centred).to(dtype) for Z in pair(X, Y, spatial, dtype=dtype))
     if group in ("permutation", "grelu"):
-        rows, columns = assignment(X.T @ Y, maximize=True)
-        squares = X.square().sum() - X[:, rows].square().sum()  # of unmatched columns
-        squares = squares + Y.square().sum() - Y[:, columns].square().sum()
-        squares = squares.clamp(min=0) * (X.shape[1] != Y.shape[1])  # there are none otherwise
-        chord = (squares + (X[:, rows] - Y[:, columns]).square().sum()).sqrt()
+        chord = _matched_residual(X, Y)
     else:
         # where widths differ or samples are few a direction is free: its sign makes any Q a rotation
         proper = group == "rotation" and X.shape[1] == Y.shape[1] <= len(X)
@@ -126,10 +122,29 @@ def _normalised(X: Float[Tensor, "n c"], group: str, centre: bool) -> Float[Tens
         X = X[:, X.any(0)]
         X = X / X.abs().amax(0)  # first, as squares of small columns would vanish
         X = X / X.norm(dim=0)
-    return X / X.norm()
+    return X
+
+
+def _matched_residual(X: Float[Tensor, "n p"], Y: Float[Tensor, "n q"]) -> Float[Tensor, ""]:
+    """‖X − YP‖ of X and Y divided by their norms."""
+    product = X.T @ Y / (X.norm() * Y.norm())
+    rows, columns = assignment(product, maximize=True)
+    if (gain := product[rows, columns].sum()) < 1 - FAR:
+        return (2 - 2 * gain).sqrt()
+    X, Y = X / X.norm(), Y / Y.norm()
+    squares = X.square().sum() - X[:, rows].square().sum()  # of unmatched columns
+    squares = squares + Y.square().sum() - Y[:, columns].square().sum()
+    squares = squares.clamp(min=0) * (X.shape[1] != Y.shape[1])  # there are none otherwise
+    return (squares + (X[:, rows] - Y[:, columns]).square().sum()).sqrt()
 
 
 def _rotated_residual(X: Float[Tensor, "n p"], Y: Float[Tensor, "n q"], proper: bool) -> Float[Tensor, ""]:
+    """‖XQ − Y‖ of X and Y divided by their norms."""
+    product = X.T @ Y / (X.norm() * Y.norm())
+    # the singular values alone take less than half of the time; SO(c) needs the vectors' signs, too
+    if not proper and (gain := torch.linalg.svdvals(product).sum()) < 1 - FAR:
+        return (2 - 2 * gain).sqrt()
+    X, Y = X / X.norm(), Y / Y.norm()
     width = max(X.shape[1], Y.shape[1])
     X, Y = (torch.nn.functional.pad(Z, (0, width - Z.shape[1])) for Z in (X, Y))
     U, _, Vh = torch.linalg.svd(X.T @ Y)
