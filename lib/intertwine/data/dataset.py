@@ -34,11 +34,11 @@ class Dataset:
     mean: Float[Tensor, "c ..."] = field(repr=False)
     std: Float[Tensor, "c ..."] = field(repr=False)
     checksum: str
-    """SHA-256 of the raw pixels and labels, whatever files they came from; trained networks and recorded
+    """SHA-256 of the raw pixels and labels, whatever files they came from. Trained networks and recorded
     tables are found by it."""
     hashed: tuple[object, ...] = field(default=(), repr=False)
-    """The checksum and its tensors. `replace(data, images=..., hashed=())` leaves the checksum as it is, for
-    the same data held in another way."""
+    """The checksum, and the tensors that it is of. `replace(data, images=..., hashed=())` leaves the checksum
+    as it is, for the same data in another form."""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -53,6 +53,7 @@ class Dataset:
             >>> len(mine[2:]), len(mine[[2, 0]]), len(mine[mine.labels == 2])
             (4, 2, 2)
         """
+        # resolved to numbers first, so that equal choices have one checksum, however they are written
         every = torch.arange(len(self))
         chosen = every[rows.cpu() if isinstance(rows, Tensor) else rows]
         if chosen.ndim != 1:
@@ -67,6 +68,7 @@ class Dataset:
     def __post_init__(self) -> None:
         tensors = (self.images, self.labels, self.mean, self.std)
         known, *before = self.hashed or (None,)
+        # `replace` with other tensors passes the old checksum on: then it is computed anew
         if known == self.checksum and any(a is not b for a, b in zip(before, tensors, strict=True)):
             object.__setattr__(self, "checksum", tensor_digest(*tensors))
         object.__setattr__(self, "hashed", (self.checksum, *tensors))
@@ -119,6 +121,7 @@ class Dataset:
                 f"Expected images with an axis of channels or features, was given {tuple(images.shape)}: use "
                 f"images[:, None]."
             )
+        # an image as wide as high, then few: those are channels
         if len(sizes) == 3 and sizes[0] == sizes[1] > 4 >= sizes[2]:
             raise ValueError(
                 f"Expected images (n, channels, height, width), was given {tuple(images.shape)}, with "
