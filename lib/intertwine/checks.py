@@ -91,7 +91,7 @@ def check_tensor(given: object, name: str = "", *, meta: bool = False) -> None:
     hint = "use torch.as_tensor"
     # what a tokenizer, a data set and a loader return have tensors inside
     if isinstance(given, Mapping):
-        key = next(iter(given), "input_ids")
+        key = next(iter(given), "input_ids")  # any of them, to show how it is written
         hint = f"use one of its tensors, such as [{key!r}], and wrap a model that takes several"
     elif hasattr(given, "images"):
         hint = "use its .images or .labels"

@@ -22,7 +22,7 @@ class Dataset:
         >>> len(mine), mine.classes, len(mine.checksum)
         (6, ('0', '1', '2'), 64)
 
-    `mine[:100]`, `mine[rows]` and `mine[mine.labels < 5]` are data sets of some of the images.
+    `mine[:100]`, `mine[[2, 0]]` and `mine[mine.labels < 5]` are data sets of some of the images.
     `dataclasses.replace` with other tensors computes their checksum, unless it is given one as well.
     """
 
@@ -43,8 +43,8 @@ class Dataset:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def __getitem__(self, rows: slice | Sequence[int] | Tensor) -> "Dataset":
-        """Some of the images, in the order of `rows`; the checksum depends on this one and on the rows.
+    def __getitem__(self, which: slice | Sequence[int] | Tensor) -> "Dataset":
+        """Some of the images, in the order of `which`. Their checksum depends on this one and on the choice.
 
         Example:
             >>> mine = Dataset.of(
@@ -55,13 +55,13 @@ class Dataset:
         """
         # resolved to numbers first, so that equal choices have one checksum, however they are written
         every = torch.arange(len(self))
-        chosen = every[rows.cpu() if isinstance(rows, Tensor) else rows]
+        chosen = every[which.cpu() if isinstance(which, Tensor) else which]
         if chosen.ndim != 1:
             raise TypeError(
-                f"Expected a slice, indices or a mask, was given {rows}: use [{rows}:{rows} + 1]."
+                f"Expected a slice, indices or a mask, was given {which}: use [{which}:{which} + 1]."
             )
         if torch.equal(chosen, every):
-            return self
+            return self  # the same data, with the same checksum
         checksum, at = files.digest(self.checksum, chosen.numpy()), chosen.to(self.labels.device)
         return replace(self, images=self.images[at], labels=self.labels[at], checksum=checksum)
 
@@ -107,6 +107,7 @@ class Dataset:
                 do not number the classes.
         """
         check_images(images, labels)
+        # labels may skip a class, but not exceed their number
         low, high = labels.min().item(), labels.max().item()
         if classes is None:
             classes = [str(k) for k in range(int(high) + 1)]
@@ -136,6 +137,7 @@ class Dataset:
                 f"Expected a mean and a std for each of {sizes[0]} channels, was given {means.numel()} and "
                 f"{stds.numel()}: give lists of {sizes[0]} numbers."
             )
+        # one number for each channel, shaped to broadcast over the positions of an image
         means, stds = (each.view(sizes[0], *[1] * len(sizes[1:])) for each in (means, stds))
         checksum = tensor_digest(images, labels, means, stds)
         return cls(name, split, images, labels, tuple(classes), means, stds, checksum)
@@ -152,5 +154,6 @@ def check_dataset(given: object) -> None:
 
 def tensor_digest(*tensors: Tensor) -> str:
     """SHA-256 of the content, types and shapes of tensors."""
+    # as bytes, for numpy has no bfloat16
     contents = (x.contiguous().flatten().view(torch.uint8).numpy(force=True) for x in tensors)
     return files.digest([[str(x.dtype), list(x.shape)] for x in tensors], *contents)

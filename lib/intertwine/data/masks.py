@@ -96,6 +96,7 @@ class Masks:
 
     def areas(self) -> Float[Tensor, " concepts"]:
         """The share of all pixels that shows each concept, in float64."""
+        # counted by code, and then added up for each concept that a code shows
         counts = torch.bincount(self.codes.flatten(), minlength=len(self.table))
         return counts.double() @ self.table.double() / self.codes.numel()
 

@@ -98,8 +98,8 @@ def selected(
     """
     over = maps.double() - levels.double()[:, None, None]
     least = rest / (vertical.total * horizontal.total)
-    # no weight is below 0, so that no pixel is above where no end is; all are whole numbers, so that nothing
-    # is rounded
+    # weights are not negative: a pixel can be above only where one of its four numbers is; and they are whole
+    # numbers, so that nothing is rounded
     b, u, i, j, sums = cells_around(over, over > least[:, None, None], vertical, horizontal)
     inside = sums > rest[u][:, None, None]
     for codes, end in zip(several, ends, strict=True):

@@ -71,8 +71,8 @@ class Batches:
 
     def epoch(self, number: int, *, seed: int) -> Iterator[tuple[Float[Tensor, "b ..."], Int[Tensor, " b"]]]:
         """The batches of one epoch, counted from 0; `seed` decides on order and augmentation."""
-        for rows, images in self.numbered(number, seed=seed):
-            yield images, self.labels[rows]
+        for numbers, images in self.numbered(number, seed=seed):
+            yield images, self.labels[numbers]
 
     def numbered(
         self, number: int, *, seed: int
@@ -89,26 +89,26 @@ class Batches:
         # drawn on the CPU, so that every device trains on the same batches
         drawn = (each.to(self.labels.device).split(self.recipe.batch_size) for each in (order, moves, flips))
         share = self.recipe.side(number / self.recipe.epochs)
-        for rows, move, flip in zip(*drawn, strict=True):
-            images = self._images(rows, move, flip)
+        for numbers, move, flip in zip(*drawn, strict=True):
+            images = self._images(numbers, move, flip)
             if share < 1:
                 images = F.interpolate(images, scale_factor=share, mode="bilinear")
-            yield rows, images
+            yield numbers, images
 
-    def _images(self, rows: Tensor, move: Tensor, flip: Tensor) -> Tensor:
+    def _images(self, numbers: Tensor, move: Tensor, flip: Tensor) -> Tensor:
         if not (self.recipe.flip or self.recipe.shift):
-            images = self.images[rows]
+            images = self.images[numbers]
             return images.movedim(-1, 1) if images.ndim == 4 else images
         _, height, width, channels = self.images.shape
         # for each pixel of the result its column and row in the image, mirrored first, then moved
-        column = torch.arange(width, device=rows.device)
+        column = torch.arange(width, device=numbers.device)
         x = torch.where(flip[:, None], width - 1 - column, column) + move[:, 1:]
-        y = torch.arange(height, device=rows.device) + move[:, :1]
+        y = torch.arange(height, device=numbers.device) + move[:, :1]
         inside = ((y >= 0) & (y < height))[:, :, None] & ((x >= 0) & (x < width))[:, None]
         # where in `pixels` each pixel comes from: its image, row and column; the last of all is the fill
-        at = (rows[:, None] * height + y)[:, :, None] * width + x[:, None]
+        at = (numbers[:, None] * height + y)[:, :, None] * width + x[:, None]
         at = at.where(inside, len(self.pixels) - 1)
-        images = self.pixels.index_select(0, at.flatten()).view(len(rows), height, width, channels)
+        images = self.pixels.index_select(0, at.flatten()).view(len(numbers), height, width, channels)
         return images.movedim(-1, 1)
 
 

@@ -146,6 +146,7 @@ def epoch(
 @contextmanager
 def drawing(seed: int, epoch: int, device: torch.device) -> Iterator[None]:
     """Seed torch's global generators inside the `with` by seed and epoch, and restore them after it."""
+    # named apart from the order of the images, whose stream has the same seed and epoch
     stream = int(files.digest("drawing", seed, epoch)[:15], 16)
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         torch.default_generator.manual_seed(stream)  # torch.manual_seed would reach every other GPU too

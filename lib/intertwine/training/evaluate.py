@@ -75,6 +75,7 @@ def check_data(network: nn.Module, images: Tensor, labels: Tensor, *, least: int
         )
     if logits.shape[1] < least:
         raise ValueError("Expected a network with an output for each class, it has 1: give two classes 2.")
+    # the cross-entropy would fail on the GPU, without a sentence
     low, high, classes = labels.min().item(), labels.max().item(), logits.shape[1]
     if low < 0 or high >= classes:
         raise ValueError(

@@ -94,7 +94,7 @@ def train(
         check_data(network, dataset.images, dataset.labels, least=2)
     chosen = devices.pick(device)
     before, network = network, devices.channels_last(copy.deepcopy(network).to(chosen))
-    front, back = _parts(network, freeze)
+    front, back = _parts(network, freeze)  # of the copy: both share its parameters
     devices.keep_freed_memory(chosen)
     dtype = devices.precision(network, chosen, recipe.dtype)
     front.requires_grad_(False).eval()
@@ -137,6 +137,7 @@ def _parts(network: nn.Module, freeze: str | None) -> tuple[nn.Module, nn.Module
     """The layers of a chain up to the frozen one, and the rest."""
     if freeze is None:
         return nn.Sequential(), network
+    # only a chain has a part before a layer
     names = [name for name, _ in network.named_children()] if is_chain(network) else []
     if freeze not in names or not is_chain(network):
         known = f"one of its layers {', '.join(names)}" if names else "a layer of a torch.nn.Sequential"
