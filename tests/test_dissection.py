@@ -17,7 +17,7 @@ from intertwine.dissection import (
     haar_rotation,
 )
 from intertwine.dissection.levels import top_quantile
-from intertwine.dissection.upsampling import beside, stretched
+from intertwine.dissection.upsampling import cells_around, stretched
 from intertwine_book.data import scenes
 
 
@@ -43,7 +43,7 @@ def weights(size, pixels):
 def enlarged(maps, height, width):
     """The maps at every pixel, times 4·height·width, from all of their cells."""
     vertical, horizontal = stretched(maps.shape[2], height), stretched(maps.shape[3], width)
-    cells = beside(maps.double(), torch.ones_like(maps, dtype=torch.bool), vertical, horizontal)
+    cells = cells_around(maps.double(), torch.ones_like(maps, dtype=torch.bool), vertical, horizontal)
     made = torch.full((*maps.shape[:2], height + 1, width + 1), float("nan"), dtype=torch.float64)
     y, x = vertical.pixels[cells.row][:, :, None], horizontal.pixels[cells.column][:, None]
     made[cells.image[:, None, None], cells.unit[:, None, None], y, x] = cells.sums

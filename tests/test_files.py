@@ -78,7 +78,7 @@ def test_digest_of_an_array_sees_content_type_and_shape_but_not_layout(array):
 
 def test_digest_keeps_kinds_apart(tmp_path):
     (tmp_path / "file").write_bytes(b"1")
-    kinds = [1, 1.0, True, "1", b"1", [1], np.array([49], "u1"), tmp_path / "file", tmp_path, None]
+    kinds = [1, 1.0, True, "1", b"1", [1], np.array([49], "u1"), tmp_path / "file", None]
     assert len({files.digest(kind) for kind in kinds}) == len(kinds)
 
 
@@ -103,7 +103,6 @@ def test_tree_digest_sees_neither_place_nor_time_nor_order_nor_caches(tmp_path, 
     there = plant(tmp_path / "far" / "away", dict(reversed(TREE.items())) | {"b/__pycache__/a.pyc": "4"})
     os.utime(there / "a.py", (0, 0))
     assert files.tree_digest(here) == files.tree_digest(there) != files.tree_digest(here, "**/*.py")
-    assert files.digest(here) == files.digest(there)
     before, glob = files.tree_digest(here), Path.glob
     monkeypatch.setattr(Path, "glob", lambda *arguments: reversed(list(glob(*arguments))))
     assert files.tree_digest(here) == before

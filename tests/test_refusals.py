@@ -71,7 +71,7 @@ from intertwine.stitching import (
     stitch_at,
 )
 from intertwine.stitching.make import join
-from intertwine.training import Recipe, Triangle, evaluate, train
+from intertwine.training import Recipe, Triangle, evaluate, outputs, train
 from intertwine.training.evaluate import check_data
 from intertwine.weightspace import (
     balance,
@@ -127,6 +127,19 @@ OF_TENSORS: dict[str, Callable] = {
     "top_quantile": lambda made: top_quantile([made(MAPS)], 0.1, 5),
     "rotation": lambda made: rotation_planes(made(torch.eye(4))),
     "stitch": lambda made: stitch(NET, NET, at="0", kind=made(torch.eye(6))),
+    "outputs": lambda made: list(outputs(NET, made(X))),
+    "a group": lambda made: GReLU(4).contains(made(torch.eye(4))),
+    "best": lambda made: Orthogonal(20).best(made(X), X),
+    "scalars": lambda made: ScalarGroup("positive").contains(made(X)),
+    "ShallowReLU": lambda made: ShallowReLU(made(X), X[:, 0], X.T, X[0]),
+    "inputs": lambda made: Problem(NET, genni.parameter_vector(NET), made(X)),
+    "a target": lambda made: genni.describe_target(made(X)),
+    "plane": lambda made: genni.plane(made(X)),
+    "random_plane": lambda made: genni.random_plane(made(X)[0], 2, generator=generator()),
+    "persistence": lambda made: genni.persistence(made(X)),
+    "betti": lambda made: genni.betti(made(X > 0)),
+    "components": lambda made: genni.components(made(X > 0)),
+    "Masks": lambda made: Masks(made(X.abs()[None].int()), torch.eye(9).bool(), ("",) * 9, ("",) * 9),
 }
 CHECKED = [("sparse", call) for call in OF_TENSORS] + [(form, "gram") for form in FORMS]
 
@@ -147,6 +160,9 @@ OF_ARRAYS = {*OF_TENSORS} - {
     "dissect",
     "top_quantile",
     "null",
+    "scalars",
+    "ShallowReLU",
+    "random_plane",
 }
 
 
@@ -181,6 +197,7 @@ OF_MODELS = {
     "evaluate": lambda model: evaluate(model, X, LABELS),
     "find_symmetries": lambda model: find_symmetries(model, X),
     "same_network": lambda model: same_network(NET, model, X),
+    "Problem": lambda model: Problem(model, torch.square, X),
     "split": lambda model: split(model, "1"),
     "stitch": lambda model: stitch(model, NET, at="1", train=DATA),
     "train": lambda model: train(model, DATA, RECIPE, seed=0),
@@ -319,7 +336,7 @@ GROUPS: Rows = [
     (r"NaN or infinite", lambda: GeneralLinear(3).inverse(torch.full((3, 3), nan))),
     (r"got torch.int64", lambda: Permutations(3).phi(torch.eye(3, dtype=torch.int64))),
     (r"got torch.complex64", lambda: GReLU(3).phi(torch.eye(3, dtype=torch.complex64))),
-    (r"got list", lambda: StabilizerOfOnes(3).contains([[1.0]])),
+    (r"was given list: use torch", lambda: StabilizerOfOnes(3).contains([[1.0]])),
     (r"at least 1; got 0", lambda: GReLU(0)),
     (r"not an element", lambda: GReLU(2).inverse(-torch.eye(2))),
     (r"No element of the group is nearest", lambda: GReLU(2).project(-torch.ones(2, 2))),
@@ -487,6 +504,7 @@ TRAINING: Rows = [
     (r"dtype .*one of auto, float32, bfloat16, was", lambda: replace(RECIPE, dtype="float16")),
     (r"shares of a side above 0 and at most 1", lambda: replace(RECIPE, sides=((0.5, 0.0),))),
     (r"between 0 and 1, was given 1\.0", lambda: Triangle(1.0)),
+    (r"Expected a Dataset, was given a NoneType", lambda: train(NET, None, RECIPE, seed=0)),
     (r"freeze one of its layers conv1, bn1, .*, was given 'rleu2': to", lambda: trained(freeze="rleu2")),
     (r"freeze a layer of a torch.nn.Sequential, was", lambda: trained(RESIDUAL, DATA, freeze="0")),
     (r"parameters after the layer 'fc', there are none: freeze less", lambda: trained(freeze="fc")),
@@ -542,6 +560,7 @@ SHALLOW: Rows = [
     (r"same inputs and outputs, was given 2 → 1 and 1 → 1", lambda: same_function(FOLDED, ONE)),
     (r"element of GReLU\(3\), .*another matrix", lambda: shallow.act(FOLDED, np.diag([1, -1, 1]))),
     (r"element of GReLU\(3\), .*another matrix", lambda: shallow.act(FOLDED, np.eye(2))),
+    (r"a ShallowReLU or nn\.Sequential.*, was given ndarray", lambda: shallow.degeneracy(np.eye(2))),
     (r"element of GReLU\(3\), .*another matrix", lambda: shallow.act(FOLDED, np.eye(3)[[0, 0, 1]])),
     (r"neurons from 0 to 2, was given", lambda: shallow.flip(FOLDED, [3])),
     (r"neurons from 0 to 2, was given", lambda: shallow.flip(FOLDED, [-1, 0])),
@@ -568,6 +587,14 @@ search = lambda target, m, **options: genni.search(Problem(FCN, target, T), m, s
 GENNI: Rows = [
     (r"inputs \(n, features\), was given \(20,\)", lambda: Problem(LINEAR, square, T[:, 0])),
     (r"target with the network's 4 parameters.*tensor \(3,\)", lambda: Problem(FCN, torch.ones(3), T)),
+    (r"Expected a model, an nn.Module, was given a torch.Tensor", lambda: Problem(T, square, T)),
+    (r"Expected a tensor as target, was given list", lambda: Problem(FCN, [1.0], T)),
+    (r"Expected a tensor as target's outputs, was given NoneType", lambda: grid(lambda x: None)),
+    (
+        r"\(k, p\) of finite numbers, was given \(3, 4\).* leave out",
+        lambda: genni.plane(torch.eye(4)[:3] / 0),
+    ),
+    (r"1, 2 or 3 dimensions, was given 0", lambda: genni.betti(torch.tensor(True))),
     (r"zero on every input", lambda: search(torch.zeros_like, 2)),
     (r"constant: of E\[y²\] = 1 only 0 varies", lambda: search(torch.ones_like, 2)),
     (r"target that varies\. The target is zero.*other weights", lambda: grid(torch.zeros_like)),

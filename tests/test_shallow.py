@@ -15,7 +15,7 @@ from torch import nn
 from intertwine import shallow
 from intertwine.groups import GReLU
 from intertwine.shallow import ShallowReLU, random_network, same_function
-from intertwine.shallow.moves import random_scales
+from intertwine.shallow.moves import difference, random_scales
 from intertwine.shallow.relu_network import random_integers
 from intertwine.shallow.subsets import subset_sums
 from intertwine_book import models
@@ -508,7 +508,7 @@ def test_odd_slopes(activation, slope):
 def test_the_difference_of_a_network_with_itself_needs_no_neuron(seed):
     rng = np.random.default_rng(seed)
     p = ShallowReLU(rng.normal(size=(4, 3)), rng.normal(size=4), rng.normal(size=(3, 4)), np.zeros(3))
-    small = shallow.compress(shallow.difference(p, p))
+    small = shallow.compress(difference(p, p))
     assert (small.network.n, small.lower_bound, small.optimal) == (0, 0, True)
 
 

@@ -1,4 +1,7 @@
-"""Plain chains: modules that call their children one after another, and do nothing else."""
+"""Plain chains: modules that call their children one after another, and do nothing else.
+
+They can be cut at any place, and their layers can change places where the function allows it.
+"""
 
 from collections import OrderedDict
 from itertools import pairwise
@@ -17,6 +20,7 @@ def is_chain(module: nn.Module) -> TypeGuard[nn.Sequential]:
 
     A subclass with a `forward` of its own is one only if it says so, by an attribute `is_chain`.
     """
+    # a forward of its own may do anything between the layers, which nobody can see
     plain = type(module).forward is nn.Sequential.forward or getattr(module, "is_chain", False)
     return isinstance(module, nn.Sequential) and plain
 
@@ -29,21 +33,22 @@ def subchain(chain: nn.Sequential, start: int = 0, end: int | None = None) -> nn
         >>> [name for name, _ in subchain(chain, 1).named_children()]
         ['1']
 
-    `chain[start:end]` calls the class, which fails where a subclass has an `__init__` of its own.
+    The names are kept, so that `state_dict` of a part fits the whole.
     """
+    # chain[start:end] would call the class, which fails where a subclass has an `__init__` of its own
     return nn.Sequential(OrderedDict([*chain._modules.items()][start:end]))
 
 
 def pooled_first(network: nn.Module) -> nn.Module:
-    """The same modules and function, with maxima taken before a ReLU, which then has a quarter of the values.
+    """The same function with each max-pooling before its ReLU, which then has a quarter of the values.
 
     Example:
         >>> chain = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.MaxPool2d(2))
         >>> [type(layer).__name__ for layer in pooled_first(chain)]
         ['Conv2d', 'MaxPool2d', 'ReLU']
 
-    ReLU is nondecreasing, so it commutes with maxima; outputs and gradients agree bit for bit. Other networks
-    than plain chains are returned as they are.
+    The modules are the same. ReLU is nondecreasing, so it commutes with maxima, and outputs and gradients
+    agree bit for bit. A network that is no plain chain is returned as it is.
     """
     if not is_chain(network) or network._forward_hooks:
         return network

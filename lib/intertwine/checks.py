@@ -1,4 +1,4 @@
-"""What several packages ask of their inputs, each in one sentence."""
+"""What several packages ask of their inputs. Each error is one sentence: expected, given, what to do."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ def check_finite(weights: nn.Module | Iterable[tuple[str, Tensor]], which: str =
         which: how the sentence calls the model.
     """
     if isinstance(weights, nn.Module):
+        # masks of attention are infinite on purpose, running statistics never are
         statistics = ((k, x) for k, x in weights.named_buffers() if "running_" in k)
         weights = [*weights.named_parameters(), *statistics]
     for name, x in weights:
-        # the sum is one fast pass; finite numbers, too, may add up to infinity
+        # the sum is one fast pass, but finite numbers, too, may add up to infinity
         if not x.sum().isfinite() and not x.isfinite().all():
             raise ValueError(
                 f"Expected models with finite weights, was given NaN or infinity in {name} of the {which}: "
@@ -57,6 +58,7 @@ def check_images(images: Tensor, labels: Tensor) -> None:
             f"{tuple(labels.shape)}: if they number the classes, use labels.long().flatten(), and if they "
             f"are one-hot, labels.argmax(1)."
         )
+    # first the sum, as in `check_finite`
     if not torch.isfinite(images.sum()) and (bad := (~torch.isfinite(images)).flatten(1).any(1).sum().item()):
         raise ValueError(
             f"Expected images of finite numbers, was given NaN or infinity in {bad} of {len(images)}: leave "
@@ -65,8 +67,19 @@ def check_images(images: Tensor, labels: Tensor) -> None:
 
 
 def check_tensor(given: object, name: str = "", *, meta: bool = False) -> None:
-    """Raise TypeError, in one sentence with the argument's name, unless this is a tensor; ValueError for one
-    that holds no dense numbers, which one on the `meta` device may do.
+    """Raise, in one sentence with the argument's name, unless this is a dense tensor of numbers.
+
+    Example:
+        >>> check_tensor(torch.ones(2))
+
+    Args:
+        given: anything.
+        name: of the argument.
+        meta: whether a tensor on the meta device, which holds no numbers, is allowed.
+
+    Raises:
+        TypeError: no tensor.
+        ValueError: a sparse, nested, quantised or float8 tensor.
     """
     if isinstance(given, Tensor):
         if (form := _other_form(given)) and not (meta and given.is_meta):
@@ -76,8 +89,9 @@ def check_tensor(given: object, name: str = "", *, meta: bool = False) -> None:
             )
         return
     hint = "use torch.as_tensor"
+    # what a tokenizer, a data set and a loader return have tensors inside
     if isinstance(given, Mapping):
-        key = next(iter(given), "input_ids")
+        key = next(iter(given), "input_ids")  # any of them, to show how it is written
         hint = f"use one of its tensors, such as [{key!r}], and wrap a model that takes several"
     elif hasattr(given, "images"):
         hint = "use its .images or .labels"
@@ -108,6 +122,7 @@ def check_model(given: object) -> None:
         >>> check_model(nn.Linear(2, 3))
     """
     if isinstance(given, nn.Module):
+        # lazy weights have no shape until the model has run
         if any(nn.parameter.is_lazy(parameter) for parameter in given.parameters()):
             raise ValueError("Expected a model whose weights have shapes, was given lazy ones: run it once.")
         return
@@ -166,6 +181,7 @@ def not_taken(images: Tensor, error: Exception) -> ValueError:
         Expected images that the network takes, was given shape (2, 8, 8, 3): wrong channels; use \
 images.permute(0, 3, 1, 2) if channels are last.
     """
+    # few numbers in the last axis, and not few in the second: channels are probably last
     last = images.ndim == 4 and images.shape[3] in (1, 3, 4) and images.shape[1] not in (1, 3, 4)
     hint = "; use images.permute(0, 3, 1, 2) if channels are last" if last else ""
     return ValueError(
@@ -176,6 +192,7 @@ images.permute(0, 3, 1, 2) if channels are last.
 
 def warn(sentence: str) -> None:
     """A UserWarning at the line outside of this package that led here, however many calls lie between."""
+    # Python shows a warning once for each line: at one of ours, a user's second call would say nothing
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "intertwine":
         frame, level = frame.f_back, level + 1

@@ -13,13 +13,14 @@ from torch import Tensor, nn
 from intertwine import devices
 from intertwine.checks import check_model, check_tensor, not_taken
 
+# layers by the axis of their outputs that counts units, if there are three axes
 CHANNELS_FIRST = nn.Conv1d, nn.Conv2d, nn.ConvTranspose1d, nn.BatchNorm1d, nn.InstanceNorm1d, nn.GroupNorm
 CHANNELS_LAST = nn.Linear, nn.LayerNorm, nn.RMSNorm, nn.Embedding, nn.MultiheadAttention, nn.RNNBase
 
 
 @contextmanager
 def record(model: nn.Module, layers: Sequence[str]) -> Iterator[dict[str, Float[Tensor, "n ..."]]]:
-    """Keep what the layers named, as in `named_modules`, return while the model runs inside the `with`.
+    """What the named layers return, recorded while the model runs inside the `with`.
 
     Example:
         >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU())
@@ -28,8 +29,9 @@ def record(model: nn.Module, layers: Sequence[str]) -> Iterator[dict[str, Float[
         >>> torch.equal(activations["0"].relu(), activations["1"])
         True
 
-    The dictionary holds the model's last run: copies, so that nothing which works in place changes them, and
-    part of autograd's graph unless that is off. However the `with` ends, it leaves no hook behind.
+    The dictionary holds the activations of the model's last run, by the names of `named_modules`. They are
+    copies, which nothing that works in place changes. They are part of autograd's graph unless that is off.
+    However the `with` ends, the model has no hook afterwards.
 
     Raises:
         ValueError: a layer that is unknown, called twice in a run, not called, or does not return a tensor.
@@ -37,6 +39,7 @@ def record(model: nn.Module, layers: Sequence[str]) -> Iterator[dict[str, Float[
     modules = lookup(model, layers)
     activations: dict[str, Tensor] = {}
     with ExitStack() as hooks:
+        # each run begins anew, so that an activation already there means a layer called twice in one run
         hooks.enter_context(model.register_forward_pre_hook(lambda *_: activations.clear()))
         for name, module in modules.items():
             hooks.enter_context(module.register_forward_hook(partial(_keep, activations, name)))
@@ -51,7 +54,7 @@ def record(model: nn.Module, layers: Sequence[str]) -> Iterator[dict[str, Float[
 def _keep(
     activations: dict[str, Tensor], name: str, module: nn.Module, inputs: object, output: object
 ) -> None:
-    """A hook, once the first two arguments are given."""
+    """Record one output: a hook, once the first two arguments are bound."""
     if not isinstance(output, Tensor):
         raise ValueError(
             f"Expected layer {name!r} to return a tensor, it returned a {type(output).__name__}: record a "
@@ -80,18 +83,18 @@ def features(
         >>> torch.allclose(total, model(images).sum(0), rtol=1e-4)
         True
 
-    Memory holds one batch, whatever the caller adds up. The model runs in evaluation mode, without autograd,
-    on the device of its parameters; it is in its own mode again whenever a batch is handed out.
-
-    Batches keep the order of the images; the last may be smaller.
+    Memory holds one batch at a time. The model runs in evaluation mode, without autograd, on the device of
+    its parameters. Whenever a batch is handed out, the model is in its own mode again. Batches keep the order
+    of the images, and the last may be smaller.
 
     Raises:
         ValueError: at once for an unknown layer or a batch size below 1; with the first batch as in `record`.
     """
     lookup(model, layers)
-    check_tensor(images, meta=True)  # of a model there
+    check_tensor(images, meta=True)  # a model on the meta device has features without numbers
     if batch_size < 1:
         raise ValueError(f"Expected a batch size of at least 1, was given {batch_size}.")
+    # what is wrong is said above, at the call, and not when the first batch is asked for
     return (_run(model, layers, batch) for batch in images.split(batch_size) if len(batch))
 
 
@@ -124,7 +127,8 @@ def channel_axis(X: Tensor) -> int:
         >>> channel_axis(torch.ones(5, 3, 4, 4)), channel_axis(torch.ones(5, 17, 3))
         (1, -1)
 
-    Transpose what an `nn.Conv1d` returns, whose three axes would be taken for tokens; see `channels_first`.
+    What an `nn.Conv1d` returns has three axes, too, and would be taken for tokens: transpose it, and see
+    `channels_first`.
     """
     return 1 if X.ndim > 3 else -1
 
@@ -140,12 +144,13 @@ def channels_first(model: nn.Module, layer: str, image: Float[Tensor, "n ..."]) 
         ... )
         (True, False)
 
-    It is tried: one channel is changed in the output of the last convolution, norm or linear layer that runs
-    before, and the axis sought is the one along which a single place of the layer's output changes.
+    It is tried. One channel is changed in the output of the last convolution, norm or linear layer that runs
+    before. If then one place along an axis of this layer's output changes, that axis has the channels.
 
     Raises:
-        ValueError: no such axis behind a convolution, for later steps mix the channels.
+        ValueError: there is no such axis after a convolution, for later steps mix the channels.
     """
+    # of each layer that ran: whether it has channels first, and how many axes; and how many ran before ours
     ran: list[tuple[bool, int]] = []
     seen: list[int] = []
 
@@ -157,6 +162,7 @@ def channels_first(model: nn.Module, layer: str, image: Float[Tensor, "n ..."]) 
             if len(ran) != changed:
                 return None
             output = output.clone()
+            # by more than any activation, so that no ReLU hides it
             output[:, 0] += output.abs().amax() + 1
             return output
 
@@ -177,14 +183,14 @@ def channels_first(model: nn.Module, layer: str, image: Float[Tensor, "n ..."]) 
     if min(channels, positions) != 1 and writer[1] == 3:
         raise ValueError(
             f"Expected to see where the channels are in what layer {layer!r} returns, of shape "
-            f"{tuple(before.shape)}, behind a convolution, was given one that mixes them: name the "
-            f"convolution itself, or an activation behind it."
+            f"{tuple(before.shape)}, after a convolution, was given one that mixes them: name the "
+            f"convolution itself, or an activation after it."
         )
     return channels == 1 and (positions > 1 or before.shape[1] > 1)
 
 
 def rows(X: Float[Tensor, "n ..."]) -> Float[Tensor, "rows c"]:
-    """Channels last, and every position of a map or token a row.
+    """A matrix of all positions: every position of a map, or token, is a row, and every channel a column.
 
     Example:
         >>> rows(torch.ones(5, 3, 4, 4)).shape, rows(torch.ones(5, 17, 3)).shape
@@ -196,6 +202,7 @@ def rows(X: Float[Tensor, "n ..."]) -> Float[Tensor, "rows c"]:
 @contextmanager
 def evaluating(network: nn.Module) -> Iterator[None]:
     """Put the network into evaluation mode, and every module back into its own mode afterwards."""
+    # `network.train()` afterwards would change modules that were frozen in evaluation mode
     modes = {module: module.training for module in network.modules()}
     try:
         network.eval()
@@ -213,6 +220,7 @@ def lookup(model: nn.Module, layers: Sequence[str], which: str = "") -> dict[str
     check_model(model)
     if isinstance(layers, str):
         raise ValueError(f"Expected a list of layers, was given the string {layers!r}: write [{layers!r}].")
+    # a shared module has several names, each of which finds it
     known = {name: module for name, module in model.named_modules(remove_duplicate=False) if name}
     for name in layers:
         if name not in known:
@@ -232,7 +240,7 @@ def _run(model: nn.Module, layers: Sequence[str], images: Tensor) -> dict[str, T
     try:
         with evaluating(model), torch.no_grad(), record(model, layers) as activations:
             model(images.to(device, own))
-    except torch.OutOfMemoryError:
+    except torch.OutOfMemoryError:  # a RuntimeError that says nothing about the images
         raise
     except RuntimeError as error:
         raise not_taken(images, error) from error

@@ -1,4 +1,4 @@
-"""Files: content hashes, files written whole or not at all, and locks between processes."""
+"""Files: content hashes, files written whole or not at all, tensors in files, and locks between processes."""
 
 import errno
 import hashlib
@@ -30,16 +30,18 @@ def digest(*parts: object) -> str:
         False
 
     Args:
-        *parts: a `pathlib.Path` stands for the bytes of that file, or for the tree below that folder
-            (`tree_digest`), never for its name; anything JSON can express stands for its value (dictionaries
-            regardless of order); bytes and NumPy arrays stand for their content, type and shape.
+        *parts: a `pathlib.Path` stands for the bytes of that file, never for its name; anything JSON can
+            express stands for its value (dictionaries regardless of order); bytes and NumPy arrays stand for
+            their content, type and shape.
 
     Returns:
         64 hexadecimal digits.
 
     Raises:
         TypeError: a part is none of these.
+        IsADirectoryError: a folder, whose hash is that of `tree_digest`.
     """
+    # each part is hashed with its kind, so that no two sequences have one text
     return hashlib.sha256("\n".join(map(_digest_one, parts)).encode()).hexdigest()
 
 
@@ -47,7 +49,7 @@ def _digest_one(part: object) -> str:
     import numpy as np
 
     if isinstance(part, Path):
-        return f"tree {tree_digest(part)}" if part.is_dir() else f"file {_file_digest(part)}"
+        return f"file {_file_digest(part)}"
     if isinstance(part, bytes):
         return f"bytes {hashlib.sha256(part).hexdigest()}"
     if isinstance(part, np.ndarray) and not part.dtype.hasobject:
@@ -91,8 +93,9 @@ def tree_digest(folder: str | Path, pattern: str = "**/*") -> str:
 def write_whole(path: str | Path) -> Iterator[Path]:
     """Write a file whole or not at all: what is written to the temporary path replaces `path` at the end.
 
-    After an error the old file is as it was; after SIGKILL too, beside a hidden ``.*.part.*`` of no use.
-    The temporary name ends like `path`, for writers that go by the suffix. Missing folders are created.
+    After an error the old file is as it was. After SIGKILL it is, too, and a hidden ``.*.part.*`` of no use
+    remains. The temporary name ends like `path`, for writers that go by the suffix. Missing folders are
+    created.
 
     Example:
         >>> import tempfile
@@ -108,13 +111,13 @@ def write_whole(path: str | Path) -> Iterator[Path]:
     part = path.with_name(f".{secrets.token_hex(6)}.part.{path.name}")
     try:
         yield part
-        os.replace(part, path)
+        os.replace(part, path)  # one step of the file system: others see the old file or the new one
     except (OSError, RuntimeError) as error:
         if shutil.disk_usage(path.parent).free > FULL:
             raise
         # torch has other words for it, "unexpected pos"
-        said = "Expected room on the disk for this file, found none: make some, what is finished stays"
-        raise OSError(errno.ENOSPC, said, str(path)) from error
+        sentence = "Expected room on the disk for this file, found none: make some, what is finished stays"
+        raise OSError(errno.ENOSPC, sentence, str(path)) from error
     finally:
         part.unlink(missing_ok=True)
 
@@ -156,7 +159,7 @@ def load_tensors(path: str | Path) -> dict[str, Any]:
 def lock(path: str | Path) -> Iterator[None]:
     """Let one process at a time work on what `path` names (which need not exist); others wait and say so.
 
-    The lock is the hidden file ``.<name>.lock`` beside `path`; the system frees it when its holder dies.
+    The lock is the hidden file ``.<name>.lock`` next to `path`; the system frees it when its holder dies.
 
     Example:
         >>> import tempfile
@@ -165,6 +168,7 @@ def lock(path: str | Path) -> Iterator[None]:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    # asked once without waiting, to say so before the wait
     held = FileLock(path.with_name(f".{path.name}.lock"))
     try:
         held.acquire(blocking=False)

@@ -18,7 +18,7 @@ from intertwine.weightspace.uses.equivalent import output_error
 
 
 class Sameness(NamedTuple):
-    """The answer of `same_network`, with its reason; it has no truth value, for it may be undecided.
+    """Whether two networks are one up to symmetry, and why. It has no truth value, for it may be undecided.
 
     Attributes:
         same: True, False, or None where it is undecided.
@@ -57,17 +57,20 @@ def same_network(one: nn.Module, other: nn.Module, inputs: Any, *, outputs: Outp
         >>> same_network(net, moved, x).same
         False
 
-    It is False only where outputs differ on these inputs, and True where they agree and `match` finds an
-    element. Where outputs agree and no element is found it is None, for the networks may still differ on
-    other inputs, or be one network in a way that `match` does not find, as with one dead unit more, a batch
-    norm folded, or a weight norm in one of them. Where names differ, as with a dropout in between, tensors
-    are matched in the order in which the runs meet them. ReLU networks with one hidden layer, of any widths,
-    are compared as functions instead, on all inputs: `shallow.same_function`.
+    - False: outputs differ on these inputs.
+    - True: outputs agree, and `match` finds an element that moves one network to the other.
+    - None: outputs agree, and no element is found. The networks may differ on other inputs. Or they are one
+      network in a way that `match` does not find, as with one dead unit more, or a batch norm folded in one.
+
+    Outputs and weights agree if their relative error is below 1e-4, or ε^(2/3) for weights of 16 bits. Where
+    names differ, as with a dropout in between, tensors are matched in the order in which the runs meet them.
+    ReLU networks with one hidden layer, of any widths, are compared as functions, on all inputs, by
+    `shallow.same_function`.
 
     Args:
         one, other: in evaluation mode.
-        inputs, outputs: as `find_symmetries` takes them; some dozens of inputs tell functions apart, and a
-            difference that shows on none of them, as of ReLU and ReLU6 on small ones, is not seen.
+        inputs, outputs: as `find_symmetries` takes them. Some dozens of inputs tell functions apart. A
+            difference that shows on none of them, as of ReLU and ReLU6 on small numbers, is not seen.
 
     Returns:
         `same`, the `reason` in words, and the `element` that moves the second network to the first.
@@ -76,6 +79,7 @@ def same_network(one: nn.Module, other: nn.Module, inputs: Any, *, outputs: Outp
         `weightspace.equivalent` compares outputs alone, `weightspace.match` brings other networks close.
     """
     one, other = eager(one), eager(other)
+    # for these there is a decision on all inputs
     if (shallow := _shallow(one, other)) is not None:
         return shallow
     tolerance = tolerated(one, other)
@@ -85,13 +89,14 @@ def same_network(one: nn.Module, other: nn.Module, inputs: Any, *, outputs: Outp
         first, second = (", ".join(map(str, each)) for each in sizes)
         return Sameness(False, f"outputs have the shape {first} in the first, {second} in the second")
     error = output_error(before, after)
+    # with the names of the first, under which `match` compares weights; or why that cannot be
     named = other if _shapes(one) == _shapes(other) else _in_order(before, after, one)
     del before, after  # which hold all activations
     if isinstance(named, str):
         found, apart = None, named
     else:
         found, apart = _matched(one, named, inputs, outputs, tolerance)
-    if not error <= tolerance:
+    if not error <= tolerance:  # so is NaN
         apart = apart or "once matched, their weights agree"
         return Sameness(False, f"outputs differ by {error:.2g}; {apart}")
     if apart:
@@ -117,6 +122,7 @@ def _shapes(model: nn.Module) -> dict[str, tuple[int, ...]]:
 
 def _in_order(before: Run, after: Run, one: nn.Module) -> nn.Module | str:
     """The first with the tensors of the second, in the order of the runs; or where their shapes differ."""
+    # a dictionary for its order: each tensor where the run first meets it
     firsts, seconds = (
         dict.fromkeys(ref.index for call in run.calls for ref in call.refs if ref.index in run.names)
         for run in (before, after)
@@ -153,7 +159,8 @@ def _first_unit(space: WeightSpace, one: State, other: State, tolerance: float) 
     for k, x in one.items():
         numbers = x.is_floating_point() or x.is_complex()
         if numbers and relative_error(other[k], x) > tolerance:
-            rows = (other[k] - x).reshape(len(x) if x.ndim else 1, -1).abs().amax(1)
-            unit = (rows > tolerance * (x.abs().max() or 1)).nonzero()[0].item()
+            # the first axis counts units in the tensors of all layers
+            errors = (other[k] - x).reshape(len(x) if x.ndim else 1, -1).abs().amax(1)
+            unit = (errors > tolerance * (x.abs().max() or 1)).nonzero()[0].item()
             return f"unit {unit} of '{space.inference.run.names[k]}'"
     return ""

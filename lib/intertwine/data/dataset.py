@@ -22,7 +22,7 @@ class Dataset:
         >>> len(mine), mine.classes, len(mine.checksum)
         (6, ('0', '1', '2'), 64)
 
-    `mine[:100]`, `mine[rows]` and `mine[mine.labels < 5]` are data sets of some of the images.
+    `mine[:100]`, `mine[[2, 0]]` and `mine[mine.labels < 5]` are data sets of some of the images.
     `dataclasses.replace` with other tensors computes their checksum, unless it is given one as well.
     """
 
@@ -34,17 +34,17 @@ class Dataset:
     mean: Float[Tensor, "c ..."] = field(repr=False)
     std: Float[Tensor, "c ..."] = field(repr=False)
     checksum: str
-    """SHA-256 of the raw pixels and labels, whatever files they came from; trained networks and recorded
+    """SHA-256 of the raw pixels and labels, whatever files they came from. Trained networks and recorded
     tables are found by it."""
     hashed: tuple[object, ...] = field(default=(), repr=False)
-    """The checksum and its tensors. `replace(data, images=..., hashed=())` leaves the checksum as it is, for
-    the same data held in another way."""
+    """The checksum, and the tensors that it is of. `replace(data, images=..., hashed=())` leaves the checksum
+    as it is, for the same data in another form."""
 
     def __len__(self) -> int:
         return len(self.labels)
 
-    def __getitem__(self, rows: slice | Sequence[int] | Tensor) -> "Dataset":
-        """Some of the images, in the order of `rows`; the checksum depends on this one and on the rows.
+    def __getitem__(self, which: slice | Sequence[int] | Tensor) -> "Dataset":
+        """Some of the images, in the order of `which`. Their checksum depends on this one and on the choice.
 
         Example:
             >>> mine = Dataset.of(
@@ -53,20 +53,22 @@ class Dataset:
             >>> len(mine[2:]), len(mine[[2, 0]]), len(mine[mine.labels == 2])
             (4, 2, 2)
         """
+        # resolved to numbers first, so that equal choices have one checksum, however they are written
         every = torch.arange(len(self))
-        chosen = every[rows.cpu() if isinstance(rows, Tensor) else rows]
+        chosen = every[which.cpu() if isinstance(which, Tensor) else which]
         if chosen.ndim != 1:
             raise TypeError(
-                f"Expected a slice, indices or a mask, was given {rows}: use [{rows}:{rows} + 1]."
+                f"Expected a slice, indices or a mask, was given {which}: use [{which}:{which} + 1]."
             )
         if torch.equal(chosen, every):
-            return self
+            return self  # the same data, with the same checksum
         checksum, at = files.digest(self.checksum, chosen.numpy()), chosen.to(self.labels.device)
         return replace(self, images=self.images[at], labels=self.labels[at], checksum=checksum)
 
     def __post_init__(self) -> None:
         tensors = (self.images, self.labels, self.mean, self.std)
         known, *before = self.hashed or (None,)
+        # `replace` with other tensors passes the old checksum on: then it is computed anew
         if known == self.checksum and any(a is not b for a, b in zip(before, tensors, strict=True)):
             object.__setattr__(self, "checksum", tensor_digest(*tensors))
         object.__setattr__(self, "hashed", (self.checksum, *tensors))
@@ -105,6 +107,7 @@ class Dataset:
                 do not number the classes.
         """
         check_images(images, labels)
+        # labels may skip a class, but not exceed their number
         low, high = labels.min().item(), labels.max().item()
         if classes is None:
             classes = [str(k) for k in range(int(high) + 1)]
@@ -119,6 +122,7 @@ class Dataset:
                 f"Expected images with an axis of channels or features, was given {tuple(images.shape)}: use "
                 f"images[:, None]."
             )
+        # an image as wide as high, then few: those are channels
         if len(sizes) == 3 and sizes[0] == sizes[1] > 4 >= sizes[2]:
             raise ValueError(
                 f"Expected images (n, channels, height, width), was given {tuple(images.shape)}, with "
@@ -133,6 +137,7 @@ class Dataset:
                 f"Expected a mean and a std for each of {sizes[0]} channels, was given {means.numel()} and "
                 f"{stds.numel()}: give lists of {sizes[0]} numbers."
             )
+        # one number for each channel, shaped to broadcast over the positions of an image
         means, stds = (each.view(sizes[0], *[1] * len(sizes[1:])) for each in (means, stds))
         checksum = tensor_digest(images, labels, means, stds)
         return cls(name, split, images, labels, tuple(classes), means, stds, checksum)
@@ -149,5 +154,6 @@ def check_dataset(given: object) -> None:
 
 def tensor_digest(*tensors: Tensor) -> str:
     """SHA-256 of the content, types and shapes of tensors."""
+    # as bytes, for numpy has no bfloat16
     contents = (x.contiguous().flatten().view(torch.uint8).numpy(force=True) for x in tensors)
     return files.digest([[str(x.dtype), list(x.shape)] for x in tensors], *contents)

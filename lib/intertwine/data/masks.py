@@ -34,7 +34,8 @@ class Masks:
         >>> torch.equal(masks.planes(), planes), masks.areas().tolist()
         (True, [0.5, 0.25])
 
-    Concepts may overlap, and a pixel may show none. One code a pixel makes counting fast.
+    Concepts may overlap, and a pixel may show none. Pixels are counted by code, which is fast, and the counts
+    of codes are added up for each concept.
     """
 
     codes: Int[Tensor, "n h w"] = field(repr=False)
@@ -44,6 +45,7 @@ class Masks:
     """Of each concept: colour, texture, object, …"""
 
     def __post_init__(self) -> None:
+        check_tensor(self.codes, "codes")
         low, high = map(int, self.codes.aminmax()) if self.codes.numel() else (0, -1)
         if self.codes.ndim != 3 or low < 0 or high >= len(self.table):
             raise ValueError(
@@ -78,6 +80,7 @@ class Masks:
         names = [str(k) for k in range(planes.shape[1])] if names is None else names
         kinds = ["object"] * len(names) if categories is None else categories
         codes = torch.zeros_like(planes[:, 0], dtype=torch.int64)
+        # a code is a binary number with a digit for each concept, 32 concepts at a time
         for some in planes.split(32, dim=1):
             places = 2 ** torch.arange(some.shape[1], device=planes.device)
             digits = (some * places[:, None, None]).sum(1)  # a GPU multiplies no matrices of integers
@@ -93,6 +96,7 @@ class Masks:
 
     def areas(self) -> Float[Tensor, " concepts"]:
         """The share of all pixels that shows each concept, in float64."""
+        # counted by code, and then added up for each concept that a code shows
         counts = torch.bincount(self.codes.flatten(), minlength=len(self.table))
         return counts.double() @ self.table.double() / self.codes.numel()
 

@@ -28,7 +28,7 @@ class Dissection:
     """Of each concept."""
     quantile: float
     threshold: float
-    """Of the IoU above which the paper calls a unit interpretable."""
+    """The IoU above which the paper calls a unit interpretable."""
     levels: Float[Tensor, " units"] = field(repr=False)
     both: Int[Tensor, "units concepts"] = field(repr=False)
     """Pixels that a unit selects and that show a concept."""
@@ -49,10 +49,10 @@ class Dissection:
         return self.iou.amax(1)
 
     def units(self) -> pd.DataFrame:
-        """One row a unit: unit, concept (its best), category, iou, share (of pixels), above_threshold.
+        """A table of units: unit, concept (its best), category, iou, share (of pixels), above_threshold.
 
-        Units without any relation to the masks exceed the threshold, too, where concepts are large: compare
-        with the `best` of shuffled masks, as `dissect_each` does.
+        Where concepts are large, units without any relation to the masks exceed the threshold, too. So
+        compare with the `best` of shuffled masks, which `dissect_each` gives.
         """
         best, concept = (values.numpy(force=True) for values in self.iou.max(1))
         return pd.DataFrame(
@@ -67,10 +67,10 @@ class Dissection:
         )
 
     def concepts(self) -> pd.DataFrame:
-        """One row a concept: concept, category, area (share of pixels), ceiling, iou (the best), units.
+        """A table of concepts: concept, category, area (share of pixels), ceiling, iou (the best), units.
 
-        The ceiling is min(q, a)/max(q, a): the most that a unit which selects a share q of the pixels can
-        reach with a concept of area a. `units` are those above the threshold with this as their best concept.
+        The ceiling is min(q, a)/max(q, a): the largest IoU of a unit that selects a share q of the pixels
+        with a concept of area a. `units` counts those above the threshold whose best concept this is.
         """
         area = (self.covered.double() / self.pixels).cpu()
         q = torch.full_like(area, self.quantile)
@@ -110,10 +110,12 @@ def dissect(
         >>> found.units()[["unit", "concept", "iou"]].values.tolist()
         [[0, '2', 1.0], [1, '0', 1.0]]
 
-    A unit selects the pixels where its map, upsampled bilinearly to the size of the masks, exceeds the unit's
-    level: the value that a share `quantile` of the map's own numbers, over all images and positions, exceeds
-    (fewer where numbers are equal). Levels are exact, and so are the counts: where all four neighbours of a
-    pixel are at most the level, the pixel is too, and so only the other pixels are computed, in float64.
+    Every unit has a level: the value that a share `quantile` of its own numbers exceeds, over all images and
+    positions (fewer where numbers are equal). The unit selects the pixels where its map, upsampled bilinearly
+    to the size of the masks, exceeds this level.
+
+    Levels and counts are exact. An upsampled pixel lies between its four neighbours on the map. So where all
+    four are at most the level, the pixel is, too. Only the other pixels are computed, in float64.
 
     Args:
         units: activations, or a function that starts a stream of batches of them, which is called twice:
@@ -123,9 +125,9 @@ def dissect(
         iou: the threshold, 0.04 in the paper, above which it calls a unit interpretable.
         rotation: an orthogonal Q turns the units into Q times the units at every position; the network is not
             run again.
-        equal_area: the level is what a share `quantile` of the *pixels* exceeds, so that all units select as
-            many (fewer where numbers are equal). With the paper's level they do not: a number far above it
-            selects many pixels around it, and one just above it few.
+        equal_area: the level is what a share `quantile` of the *pixels* exceeds, so that all units select
+            equally many (fewer where numbers are equal). With the paper's level they do not: around a number
+            far above the level many pixels exceed it, around one just above it few.
 
     Returns:
         Counts of pixels, with the `iou` of every unit and concept, and `units()`, a table with a row for each
@@ -138,6 +140,7 @@ def dissect(
         ValueError: units that are no maps, not finite, or of another aspect ratio than the masks by more than
             one position; masks of other images, or a rotation of other units.
     """
+    # one of several: there is one way to count
     one = [masks if isinstance(masks, Masks) else Masks.of(masks)]
     return dissect_each(units, one, quantile=quantile, iou=iou, rotation=rotation, equal_area=equal_area)[0]
 
@@ -181,6 +184,7 @@ def dissect_each(
         given = " and ".join(map(str, sorted(sizes))) or "none"
         raise ValueError(f"Expected masks (n, h, w) of one shape, was given {given}: dissect each by itself.")
     ((n, height, width),) = sizes
+    # two passes over the units, once for the levels and once for the counts: memory holds one batch
 
     def stream() -> Iterator[Tensor]:
         for batch in units() if callable(units) else units.split(IMAGES):
@@ -197,17 +201,20 @@ def dissect_each(
 
     def parts() -> Iterator[Tensor]:
         for batch in stream():
+            # as few images as keep the pixels to compute in the cache: a share `quantile` of all, and at
+            # least the four next to a single number
             few = PIXELS_AT_ONCE / (max(quantile * height * width, 4) * batch.shape[1])
             yield from batch.split(max(1, min(IMAGES, int(few))) if batch.device.type == "cpu" else IMAGES)
 
+    # a level of equal area is seldom a float32: the rest tells which pixels are above it all the same
     if equal_area:
         levels, rest = pixel_levels(parts(), quantile, n, height, width)
     else:
         levels = top_quantile(stream(), quantile, n)
         rest = torch.zeros_like(levels, dtype=torch.float64)
-    ends = [len(masks.table) for masks in several]
+    ends = [len(masks.table) for masks in several]  # one code more than there are, for pixels of no image
     counts = [torch.zeros(len(levels), end + 1, dtype=torch.int64, device=levels.device) for end in ends]
-    start = 0
+    start = 0  # the number of the first image of a part, for its masks
     for part in parts():
         vertical = stretched(part.shape[2], height, part.device)
         horizontal = stretched(part.shape[3], width, part.device)
@@ -222,6 +229,7 @@ def dissect_each(
         )
     made = []
     for masks, total in zip(several, counts, strict=True):
+        # pixels were counted by code; each code adds its pixels to all concepts that it shows
         table = masks.table.to(total.device, torch.float64)
         pixels = torch.bincount(masks.codes.flatten(), minlength=len(masks.table)).to(total.device)
         # float64 holds whole numbers up to 2⁵³, and a GPU multiplies no matrices of integers

@@ -65,6 +65,7 @@ def examples(
         )
     check_aspect(maps.shape[2:], size)
     if isinstance(units, int):
+        # one unit for each concept, for five detectors of grass would teach little
         best = table.sort_values("iou", ascending=False, kind="stable").drop_duplicates("concept")
         which = best["unit"].head(units).tolist()
     else:
@@ -73,8 +74,10 @@ def examples(
         raise ValueError(f"Expected units from 0 to {len(table) - 1}, was given {unknown[0]}.")
     chosen = []
     for row in table.set_index("unit", drop=False).loc[which].to_dict("records"):
+        # the level is taken off before upsampling, as `dissect` counts
         excess = maps[:, row["unit"]].double() - found.levels[row["unit"]].double()
         on = F.interpolate(excess[:, None], size=size, mode="bilinear", align_corners=False)[:, 0] > 0
+        # stable, so that equal counts keep the order of the images on every device
         order = on.flatten(1).sum(1).argsort(descending=True, stable=True)[:images]
         chosen.append(Example(row["unit"], row["concept"], row["iou"], order, on[order]))
     return chosen

@@ -1,4 +1,4 @@
-"""The level of each unit: what a share of its numbers exceeds, or of the pixels of its upsampled maps."""
+"""The level of each unit, which a share of its numbers or pixels exceeds, and the counts of pixels above."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -7,13 +7,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from intertwine.dissection.upsampling import StretchedAxis, beside, check_maps, stretched
+from intertwine.dissection.upsampling import StretchedAxis, cells_around, check_maps, stretched
 
 
 def top_quantile(
     batches: Iterable[Float[Tensor, "_ units h w"]], quantile: float, images: int
 ) -> Float[Tensor, " units"]:
-    """The value of each unit that a share `quantile` of its numbers exceeds, or fewer where some are equal.
+    """For each unit the value that a share `quantile` of its numbers exceeds, or fewer where some are equal.
 
     Example:
         >>> maps = torch.arange(100.0).view(25, 1, 2, 2)
@@ -21,8 +21,10 @@ def top_quantile(
         >>> top_quantile(maps.split(10), 0.05, images=25)
         tensor([94.])
 
-    Exact, in one pass that holds the largest numbers of each unit, a share `quantile` of all. The batches
-    hold so many `images` together.
+    It is exact. One pass keeps the largest numbers of each unit, a share `quantile` of all.
+
+    Args:
+        batches: maps, of so many `images` together.
     """
     best: Tensor | None = None
     for batch in _checked(batches, images):
@@ -46,23 +48,26 @@ def pixel_levels(
         >>> pixel_levels([maps], 0.5, images=1, height=1, width=4)
         (tensor([0.2500]), tensor([0.], dtype=torch.float64))
 
-    Levels are rounded to float32; the second tensor is what the rounding leaves, times 4·height·width.
+    It is exact. A pixel can be among the largest only if a number next to it on the map exceeds the least of
+    the largest so far. So most pixels are never computed.
 
-    Exact. A pixel is among the largest only beside a number that exceeds the least of them so far; so most
-    are never computed.
+    Returns:
+        The levels, rounded to float32, and what this rounding leaves, times 4·height·width.
     """
     best, at_once, total = torch.empty(0, dtype=torch.float64), 1, 4 * height * width
-    keep = math.floor(quantile * images * height * width + 1e-6) + 1
+    keep = math.floor(quantile * images * height * width + 1e-6) + 1  # as in `top_quantile`
     for batch in _checked(batches, images):
         units, *small = batch.shape[1:]
         sides = zip(small, (height, width), strict=True)
         vertical, horizontal = (stretched(*side, batch.device) for side in sides)
+        # pixels are kept as sums with whole weights, `total` times their value, which nothing rounds
         best = best if len(best) else batch.new_full((units, keep), -math.inf, dtype=torch.float64)
         while len(batch):
             part, batch = batch[:at_once].double(), batch[at_once:]
-            at_once *= 2  # the first are computed whole
-            cells = beside(part, total * part > best[:, -1, None, None], vertical, horizontal)
-            high = (vertical.pixels < height)[cells.row][:, :, None]  # no margin
+            at_once *= 2  # the first parts, when nothing bounds them yet, are computed whole
+            cells = cells_around(part, total * part > best[:, -1, None, None], vertical, horizontal)
+            # pixels of the image, not of the margin, above the least of the largest so far
+            high = (vertical.pixels < height)[cells.row][:, :, None]
             high = high & (horizontal.pixels < width)[cells.column][:, None]
             high &= cells.sums > best[cells.unit, -1, None, None]
             unit = cells.unit[:, None, None].expand_as(high)[high]
@@ -81,15 +86,21 @@ def selected(
     vertical: StretchedAxis,
     horizontal: StretchedAxis,
 ) -> Iterator[Int[Tensor, "units codes"]]:
-    """For each of several masks the pixels of each code that every unit selects; the last code is padding.
+    """How many pixels of each code every unit selects, for each of several masks. The last code is padding.
 
-    A pixel is a sum with whole weights. Each level, as often as they add up to, and its `rest` is the bound.
+    A pixel is computed as a sum of four numbers with whole weights, which add up to 4·height·width. The level
+    is taken off each number first. So the pixel exceeds the level iff the sum exceeds the `rest`: what the
+    level's rounding to float32 left, times 4·height·width.
+
+    Args:
+        several: for each of the masks its codes, of the same images as the maps.
+        ends: for each of the masks the number of its codes, which the padding gets.
     """
     over = maps.double() - levels.double()[:, None, None]
     least = rest / (vertical.total * horizontal.total)
-    # no weight is below 0, so that no pixel is above where no end is; all are whole numbers, so that nothing
-    # is rounded
-    b, u, i, j, sums = beside(over, over > least[:, None, None], vertical, horizontal)
+    # weights are not negative: a pixel can be above only where one of its four numbers is; and they are whole
+    # numbers, so that nothing is rounded
+    b, u, i, j, sums = cells_around(over, over > least[:, None, None], vertical, horizontal)
     inside = sums > rest[u][:, None, None]
     for codes, end in zip(several, ends, strict=True):
         # a margin of pixels that belong to no image, for cells that have fewer pixels than others
@@ -103,7 +114,8 @@ def selected(
 
 
 def _in_rows(values: Float[Tensor, " k"], row: Int[Tensor, " k"], rows: int) -> Float[Tensor, "rows most"]:
-    """Each value in its row, filled up with −∞."""
+    """A matrix with each value in its row, in any order, filled up with −∞."""
+    # sorted by row, a value's place is its number minus that of the first of its row
     counts = torch.bincount(row, minlength=rows)
     order = row.argsort()
     place = torch.arange(len(row), device=row.device) - (counts.cumsum(0) - counts)[row[order]]

@@ -21,8 +21,8 @@ def haar_rotation(n: int, generator: torch.Generator) -> Float[Tensor, "n n"]:
         >>> round(torch.linalg.det(Q).item(), 10)
         1.0
 
-    Gram-Schmidt on a Gaussian matrix gives Haar measure on O(n), half of it with determinant -1
-    (godfrey2022 §6 takes that for SO(n)). One fixed column, negated where the determinant is -1, gives SO(n).
+    Gram-Schmidt on a Gaussian matrix gives Haar measure on O(n), half of it with determinant -1 (godfrey2022
+    §6 takes that for SO(n)). Where the determinant is -1, one fixed column is negated.
     """
     Q = Orthogonal(n).sample(generator)
     Q[:, 0] *= torch.linalg.slogdet(Q).sign
@@ -81,10 +81,11 @@ def rotation_planes(Q: Float[Tensor, "n n"]) -> RotationPlanes:
         >>> rotation_planes(-torch.eye(4)).angles / math.pi
         tensor([1., 1.], dtype=torch.float64)
 
-    Eigenvalues -1 come in pairs, which are rotations by π; in which planes is then a choice, made here once.
+    Eigenvalues -1 come in pairs, which are rotations by π. The planes of these are a choice, made here once.
     LAPACK's Schur form needs the CPU: seconds for n = 512, a minute or more for 2048.
 
-    Q is orthogonal with determinant 1, in any dtype and on any device, which the result shares.
+    Args:
+        Q: orthogonal with determinant 1, in any dtype and on any device, which the result shares.
     """
     from scipy.linalg import schur
 
@@ -100,6 +101,7 @@ def rotation_planes(Q: Float[Tensor, "n n"]) -> RotationPlanes:
     k = low.nonzero()[:, 0]  # where blocks of 2 begin
     # both entries: the cosine alone would lose the direction
     angles = torch.atan2((low[k] - high[k]) / 2, (cosines[k] + cosines[k + 1]) / 2)
+    # what is in no block is a real eigenvalue, 1 or −1
     turning = torch.stack([k, k + 1], 1).flatten()
     alone = torch.ones(len(T), dtype=torch.bool).index_fill(0, turning, False)
     halves, still = ((alone & sign).nonzero()[:, 0] for sign in (cosines <= 0, cosines > 0))
@@ -125,7 +127,7 @@ def geodesic(Q: Float[Tensor, "n n"], alpha: float | Float[Tensor, "*batch"]) ->
         >>> torch.allclose(path[0], torch.eye(6).double()), torch.allclose(path[2], Q)
         (True, True)
 
-    Every Qᵅ is a rotation, and QᵅQᵝ = Qᵅ⁺ᵝ. `rotation_planes(Q)` takes most of the time: for many α give
-    them together, or call it once. There is one matrix for every α, in Q's dtype, computed in float64.
+    Every Qᵅ is a rotation, and QᵅQᵝ = Qᵅ⁺ᵝ. There is one matrix for every α, in Q's dtype, computed in
+    float64. `rotation_planes(Q)` takes most of the time, so give many α together.
     """
     return rotation_planes(Q).power(alpha).to(Q.dtype)

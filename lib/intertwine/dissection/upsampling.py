@@ -1,4 +1,7 @@
-"""Bilinear upsampling, cell by cell: the pixels between four neighbours, and their weights."""
+"""Bilinear upsampling, cell by cell: the pixels between four neighbours, and their weights.
+
+A cell is the square between four neighbouring numbers of a map. All its pixels are between these in value.
+"""
 
 from collections.abc import Sequence
 from functools import cache
@@ -15,23 +18,25 @@ from intertwine.data.masks import same_aspect
 class StretchedAxis(NamedTuple):
     """One side of a map of `size` numbers that is stretched over more pixels.
 
-    Between neighbours k - 1 and k lies the cell k, from 0 to `size`; the outer half of a border number is a
-    cell too, with the same number at either end.
+    The cell k lies between the numbers k - 1 and k, for k from 0 to `size`. The first and the last cell are
+    the outer halves of the border numbers, with the same number at either end.
     """
 
     low: Int[Tensor, " cells"]
     high: Int[Tensor, " cells"]
     """The numbers at either end of a cell."""
     pixels: Int[Tensor, "cells most"]
-    """Those between them; the number of pixels where there are fewer than `most`."""
+    """The pixels of a cell. A cell with fewer than `most` is filled up with the number of all pixels."""
     weights: Float[Tensor, "cells most"]
-    """Of the high end, in whole numbers; the low end has the rest of `total`."""
+    """The weight of the high end at each pixel, in whole numbers. The low end has the rest of `total`."""
     total: int
 
 
 @cache  # constants, for which a GPU would wait at every batch
 def stretched(size: int, pixels: int, device: torch.device | str = "cpu") -> StretchedAxis:
     """The cells of `torch.nn.functional.interpolate` in its mode bilinear with align_corners=False."""
+    # the centre of pixel p lies at (p + 1/2) size/pixels of the map, that of number k at k + 1/2; so the cell
+    # is the whole part of the former plus 1/2, and the weight of its high end is the fractional part
     place = (2 * torch.arange(pixels, device=device) + 1) * size + pixels  # in units of 1 / (2 pixels)
     cell = place // (2 * pixels)
     counts = torch.bincount(cell, minlength=size + 1)
@@ -79,21 +84,22 @@ class Cells(NamedTuple):
     cells that have fewer pixels than others."""
 
 
-def beside(
+def cells_around(
     maps: Float[Tensor, "n units h w"],
     chosen: Bool[Tensor, "n units h w"],
     vertical: StretchedAxis,
     horizontal: StretchedAxis,
 ) -> Cells:
-    """The cells with a chosen number at one of their ends, at least, in float64 for maps of float64.
+    """The cells that have a chosen number at one of their corners, and their pixels.
 
     Example:
         >>> maps = torch.tensor([[[[0.0, 0.0, 1.0]]]], dtype=torch.float64)
         >>> sides = stretched(1, 1, maps.device), stretched(3, 6, maps.device)
-        >>> found = beside(maps, maps > 0, *sides)
+        >>> found = cells_around(maps, maps > 0, *sides)
         >>> found.column.unique().tolist(), (found.sums[2, 0] / 24).tolist()
         ([2, 3], [0.25, 0.75])
     """
+    # a cell counts if any of its four corners is chosen
     rows = chosen[:, :, vertical.low] | chosen[:, :, vertical.high]
     b, u, i, j = (rows[..., horizontal.low] | rows[..., horizontal.high]).nonzero(as_tuple=True)
     t, s = horizontal.weights[j], vertical.weights[i][:, :, None]

@@ -71,7 +71,7 @@ def _of_sign(a: float, sigma: Activation) -> list[AffineIntertwiner]:
         t = torch.ones(1, dtype=torch.float64)
     else:
         t = minima(lambda t: relation(t, few)[1].mean(1), grid, most=64)
-        # with rounding, and on plateaus of functions with jumps, the search ends beside the integer
+        # with rounding, and on plateaus of functions with jumps, the search ends next to the integer
         integer, distance = t.round() + 0.0, (t - t.round()).abs()  # no −0
         passes = relation(integer, x)[1].amax(1) <= PROBE_TOLERANCE
         t = integer.where((distance < 0.02) & passes | (distance < 1e-9), t).unique()

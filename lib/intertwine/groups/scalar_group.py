@@ -12,7 +12,7 @@ from intertwine.groups.probe import Probe
 from intertwine.groups.scalar import Certificate, ScalarGroup
 
 PROBE_TOLERANCE = 1e-9  # of the failure of σ(ax) = bσ(x), relative to the values
-# −1 decides on signs; no discrete group holds both 2 and 3, so that what passes is all of R_{>0}
+# −1 decides on signs; no discrete group contains both 2 and 3, so that what passes is all of R_{>0}
 WITNESSES = (-1.0, 2.0, 3.0, 5.0, math.sqrt(2), math.pi)
 LOGARITHMS = (0.05, 7.0)  # range of log|λ| for the generator λ of a discrete group
 

@@ -17,7 +17,6 @@ from intertwine.shallow.canonical_form import CanonicalForm, canonical_form, is_
 from intertwine.shallow.compression import Compression, Degeneracy, compress, degeneracy
 from intertwine.shallow.configurations import Configuration, configurations, realised
 from intertwine.shallow.equality import Equality, Symmetry, Witness, same_function
-from intertwine.shallow.exact import numbers
 from intertwine.shallow.generic import Genericity, is_generic
 from intertwine.shallow.hidden_symmetries import HiddenSymmetries, hidden_symmetries
 from intertwine.shallow.minimal import (
@@ -27,7 +26,7 @@ from intertwine.shallow.minimal import (
     zero_factor_rank,
     zero_factor_reduction,
 )
-from intertwine.shallow.moves import act, difference, flip, odd_slope, random_orbit
+from intertwine.shallow.moves import act, flip, odd_slope, random_orbit
 from intertwine.shallow.relu_network import ShallowReLU, random_network
 from intertwine.shallow.stabilizer import Stabilizer, stabilizer
 
@@ -51,13 +50,11 @@ __all__ = [
     "compress",
     "configurations",
     "degeneracy",
-    "difference",
     "flip",
     "hidden_symmetries",
     "is_affine",
     "is_generic",
     "minimal_form",
-    "numbers",
     "odd_slope",
     "random_network",
     "random_orbit",

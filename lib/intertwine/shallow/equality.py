@@ -218,7 +218,7 @@ def _nonzero_at(
 
 
 def _candidates(d: ShallowReLU, found: Arrangement, parts: Invariants) -> Iterator[Numbers]:
-    """Points beside a hyperplane where d bends: an affine function cannot vanish on all three of them."""
+    """Points around a hyperplane where d bends, on either side and on it: d cannot vanish on all three."""
     random = np.random.default_rng(0)
     bends = largest(parts.gamma)
     if not d.exact:  # relative to the terms of the sum; rounding counts as 0

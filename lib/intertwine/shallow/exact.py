@@ -125,7 +125,7 @@ class Reduced(NamedTuple):
 def row_reduce(matrix: Shaped[np.ndarray, "a b"], tolerance: float = TOLERANCE) -> Reduced:
     """Gauss–Jordan elimination; floats at most tolerance × the largest of the matrix are zero."""
     a, b = matrix.shape
-    # what is done to the rows is done to the identity matrix beside them: that is the combination
+    # what is done to the rows is done to an identity matrix next to them: that is the combination
     identity = np.eye(a, dtype=matrix.dtype)
     rows, size = np.hstack([matrix, identity]), np.abs(matrix).max(initial=0)
     pivots: list[int] = []

@@ -22,8 +22,8 @@ class Merged(NamedTuple):
 def merged(p: ShallowReLU, found: Arrangement, tolerance: float) -> Merged:
     """The network without its 0-factors, and its neurons in the arrangement.
 
-    Constant neurons go into c. Parallel neurons on one side of a hyperplane become the first of them, with its
-    scale. Neurons whose output weight is then zero are left out.
+    Constant neurons go into c. Parallel neurons on one side of a hyperplane become the first of them, with
+    its scale. Neurons whose output weight is then zero are left out.
     """
     active = np.flatnonzero(found.labels >= 0)
     labels, scales = found.labels[active], found.scales[active]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from operator import index
 
 import numpy as np
 import torch
@@ -57,8 +58,8 @@ def monomial_matrix(columns: Int[np.ndarray, " n"], scales: Shaped[np.ndarray, "
 def flip(p: ShallowReLU, S: Iterable[int], kappa: int | float = 1) -> ShallowReLU:
     """Flip a set S of neurons, which keeps the function iff $κ Σ_S λ_i w_iᵀ = 0$.
 
-    A flip negates $(w_i, b_i)$ for i in S, and adds $κ Σ_S λ_i b_i$ to c. For σ(u) = σ(−u) + κu, so that the
-    terms change by $κ Σ_S λ_i (w_i·x + b_i)$, of which c takes the constant.
+    A flip negates $(w_i, b_i)$ for i in S. Since σ(u) = σ(−u) + κu, this takes $κ Σ_S λ_i (w_i·x + b_i)$ away
+    from the function. The part in x is 0, and the constant is added to c.
 
     Example:
         >>> p = ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])
@@ -70,7 +71,7 @@ def flip(p: ShallowReLU, S: Iterable[int], kappa: int | float = 1) -> ShallowReL
         S: a set of neurons, numbered from 0; to name one twice changes nothing.
         kappa: κ with σ(x) − σ(−x) = κx: 1 for ReLU, `odd_slope` computes it for others.
     """
-    S = sorted({int(i) for i in S})
+    S = sorted({index(i) for i in S})
     if S and not 0 <= S[0] <= S[-1] < p.n:
         raise ValueError(f"Expected neurons from 0 to {p.n - 1}, was given {S}.")
     sign = np.ones(p.n, dtype=object if p.exact else np.float64)

@@ -50,6 +50,7 @@ class ShallowReLU:
             raise ValueError(f"Expected W (n, m), b (n,), V (k, n) and c (k,), was given {given}.")
         # one float among the four makes all of them floats, for exactness of a part alone means nothing
         exact = is_exact(*arrays.values())
+        # set around the class, which is frozen so that no network changes under what was computed from it
         for name, array in arrays.items():
             object.__setattr__(self, name, array if exact else array.astype(np.float64, copy=False))
         object.__setattr__(self, "tolerance", tolerance)
@@ -135,6 +136,7 @@ class ShallowReLU:
             8
         """
         layers = [layer for layer in _chain(module) if not isinstance(layer, nn.Flatten)]
+        # exactly these layers: a norm or a dropout in between would be another function
         kinds = [type(layer).__name__ for layer in layers]
         if kinds != ["Linear", "ReLU", "Linear"]:
             other = len(kinds) == 3 and kinds[::2] == ["Linear", "Linear"]  # another activation
@@ -155,7 +157,7 @@ class ShallowReLU:
     def to_module(self) -> nn.Sequential:
         """The network as `nn.Sequential(Linear, ReLU, Linear)`, in float64."""
         module = nn.Sequential(nn.Linear(self.m, self.n), nn.ReLU(), nn.Linear(self.n, self.k)).double()
-        p, parameters = self.float(), list(module.parameters())
+        p, parameters = self.float(), list(module.parameters())  # in the order W, b, V, c
         with torch.no_grad():
             for parameter, array in zip(parameters, (p.W, p.b, p.V, p.c), strict=True):
                 parameter.copy_(torch.from_numpy(array))

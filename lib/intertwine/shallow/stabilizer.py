@@ -19,7 +19,7 @@ from intertwine.shallow.relu_network import ShallowReLU, as_shallow
 
 @dataclass(frozen=True, eq=False)
 class Stabilizer:
-    """$R_{>0}^r ⋊ Σ_r$ on r zero neurons, times a symmetric group on every block of neurons alike."""
+    """$R_{>0}^r ⋊ Σ_r$ on r zero neurons, times a symmetric group on every block of equal neurons."""
 
     n: int
     zeros: tuple[int, ...]

@@ -48,7 +48,7 @@ def subset_sums(
     """All S with $Σ_S v_i$ = target, the empty set included if the target is 0.
 
     Example:
-        >>> from intertwine.shallow import numbers
+        >>> from intertwine.shallow.exact import numbers
         >>> found = subset_sums(numbers([[1], [2], [3], [4]]), numbers([5]))
         >>> found.count, sorted(found)
         (2, [(0, 3), (1, 2)])

@@ -26,7 +26,7 @@ class Batches:
         (torch.Size([64, 1, 8, 8]), torch.Size([64]))
 
     The order, the shifts and the flips of an epoch depend on the seed and the epoch alone, whatever the
-    device; images come in channels-last order. One gather per batch does all of the augmentation.
+    device. Images come in channels-last order. All of the augmentation is one gather for each batch.
 
     Args:
         images, labels: on one device; images of shape (n, channels, height, width), or of any other if the
@@ -52,6 +52,7 @@ class Batches:
                 f"was given shape {tuple(images.shape)}: use replace(recipe, flip=False, shift=0, sides=())."
             )
         self.labels, self.recipe = labels, recipe
+        # channels last in memory, which convolutions are fastest in, and one gather moves a whole pixel
         self.images = images.movedim(1, -1).contiguous() if images.ndim == 4 else images
         if recipe.flip or recipe.shift:
             pixels = self.images.flatten(0, 2)
@@ -70,13 +71,13 @@ class Batches:
 
     def epoch(self, number: int, *, seed: int) -> Iterator[tuple[Float[Tensor, "b ..."], Int[Tensor, " b"]]]:
         """The batches of one epoch, counted from 0; `seed` decides on order and augmentation."""
-        for rows, images in self.numbered(number, seed=seed):
-            yield images, self.labels[rows]
+        for numbers, images in self.numbered(number, seed=seed):
+            yield images, self.labels[numbers]
 
     def numbered(
         self, number: int, *, seed: int
     ) -> Iterator[tuple[Int[Tensor, " b"], Float[Tensor, "b ..."]]]:
-        """The images of each batch behind their numbers, by which all else of them is found."""
+        """The numbers and the images of each batch; by the numbers, labels and other targets are found."""
         # a stream of its own for every epoch, so that a resumed training needs no state of a generator
         stream = int(files.digest("order", seed, number)[:15], 16)
         generator = torch.Generator().manual_seed(stream)
@@ -85,27 +86,29 @@ class Batches:
         order = torch.randperm(n, generator=generator)[: len(self) * self.recipe.batch_size]
         moves = torch.randint(-shift, shift + 1, (len(order), 2), generator=generator)
         flips = torch.rand(len(order), generator=generator) < (0.5 if self.recipe.flip else 0)
+        # drawn on the CPU, so that every device trains on the same batches
         drawn = (each.to(self.labels.device).split(self.recipe.batch_size) for each in (order, moves, flips))
         share = self.recipe.side(number / self.recipe.epochs)
-        for rows, move, flip in zip(*drawn, strict=True):
-            images = self._images(rows, move, flip)
+        for numbers, move, flip in zip(*drawn, strict=True):
+            images = self._images(numbers, move, flip)
             if share < 1:
                 images = F.interpolate(images, scale_factor=share, mode="bilinear")
-            yield rows, images
+            yield numbers, images
 
-    def _images(self, rows: Tensor, move: Tensor, flip: Tensor) -> Tensor:
+    def _images(self, numbers: Tensor, move: Tensor, flip: Tensor) -> Tensor:
         if not (self.recipe.flip or self.recipe.shift):
-            images = self.images[rows]
+            images = self.images[numbers]
             return images.movedim(-1, 1) if images.ndim == 4 else images
         _, height, width, channels = self.images.shape
-        column = torch.arange(width, device=rows.device)
+        # for each pixel of the result its column and row in the image, mirrored first, then moved
+        column = torch.arange(width, device=numbers.device)
         x = torch.where(flip[:, None], width - 1 - column, column) + move[:, 1:]
-        y = torch.arange(height, device=rows.device) + move[:, :1]
+        y = torch.arange(height, device=numbers.device) + move[:, :1]
         inside = ((y >= 0) & (y < height))[:, :, None] & ((x >= 0) & (x < width))[:, None]
         # where in `pixels` each pixel comes from: its image, row and column; the last of all is the fill
-        at = (rows[:, None] * height + y)[:, :, None] * width + x[:, None]
+        at = (numbers[:, None] * height + y)[:, :, None] * width + x[:, None]
         at = at.where(inside, len(self.pixels) - 1)
-        images = self.pixels.index_select(0, at.flatten()).view(len(rows), height, width, channels)
+        images = self.pixels.index_select(0, at.flatten()).view(len(numbers), height, width, channels)
         return images.movedim(-1, 1)
 
 

@@ -56,6 +56,7 @@ def build_optimizer(
         {"params": [p for name, p in named if chosen(name)], "weight_decay": recipe.weight_decay},
         {"params": [p for name, p in named if not chosen(name)], "weight_decay": 0.0},
     ]
+    # one kernel for all parameters, where torch has it
     fused = all(parameter.device.type in ("cpu", "cuda") for _, parameter in named)
     if recipe.optimizer == "adam":
         return torch.optim.Adam(groups, lr=recipe.lr, fused=fused)
@@ -90,29 +91,31 @@ def epoch(
         ['epoch', 'lr', 'loss', 'accuracy', 'seconds', 'images_per_s']
 
     The loss is the cross-entropy to labels, or to the probabilities that come with a batch. Order,
-    augmentation and dropout depend on the seed and the epoch alone; torch's generators stay as they are.
-    Modules are in training or evaluation mode as the caller left them.
+    augmentation and dropout depend on the seed and the epoch alone, and torch's generators stay as they are.
+    Modules remain in the mode, training or evaluation, in which the caller left them.
 
     Args:
         recipe: its learning rate, schedule and label smoothing are used here.
         number: of the epoch, from 0.
         dtype: see `intertwine.devices.precision`.
         added_loss: a function of a batch (inputs, labels, …) whose value is added to the loss.
-        before_step, after_step: such as an annealing, of the fraction that is done, and a projection.
+        before_step: called with the fraction of the training that is done, as an annealing needs it.
+        after_step: called after each step, such as a projection.
 
     Returns:
-        epoch (from 1), lr (of the last step), loss (the mean, without an added loss), accuracy (a fraction,
-        of the logits on the way), seconds, images_per_s.
+        A row: epoch (from 1), lr (of the last step), loss (the mean, without an added loss), accuracy (a
+        fraction, of the logits on the way), seconds, images_per_s.
 
     Raises:
         FloatingPointError: the loss is no longer finite.
     """
     start, seen = time.perf_counter(), 0
     device = next(p for group in optimizer.param_groups for p in group["params"]).device
-    total, right = torch.zeros(2, device=device)
+    total, right = torch.zeros(2, device=device)  # summed on the device, which a number here would wait for
     with drawing(seed, number, device), deterministic_kernels():
         for step, batch in enumerate(batches.epoch(number, seed=seed)):
             inputs, labels, *more = batch
+            # the middle of the step: a schedule that begins at 0 does not waste its first step
             done = (number + (step + 0.5) / len(batches)) / recipe.epochs
             for group in optimizer.param_groups:
                 group["lr"] = recipe.lr * recipe.schedule(done)
@@ -143,6 +146,7 @@ def epoch(
 @contextmanager
 def drawing(seed: int, epoch: int, device: torch.device) -> Iterator[None]:
     """Seed torch's global generators inside the `with` by seed and epoch, and restore them after it."""
+    # named apart from the order of the images, whose stream has the same seed and epoch
     stream = int(files.digest("drawing", seed, epoch)[:15], 16)
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         torch.default_generator.manual_seed(stream)  # torch.manual_seed would reach every other GPU too

@@ -22,9 +22,8 @@ def evaluate(
         >>> round(evaluate(nn.Identity(), logits, torch.tensor([1, 0, 1])), 3)
         0.667
 
-    An image with a logit that is NaN counts as wrong.
-    The network runs in evaluation mode on the device of its parameters, and is left in the mode it was in.
-    Networks may train in bfloat16; every accuracy of this library is measured in the network's own type.
+    An image with a logit that is NaN counts as wrong. The network runs in evaluation mode, on the device of
+    its parameters and in their type, also if it was trained in bfloat16. It is left in the mode it was in.
 
     Args:
         images: they travel to the network batch by batch.
@@ -47,6 +46,7 @@ def correct(logits: Float[Tensor, "n classes"], labels: Int[Tensor, " n"]) -> Bo
         >>> correct(torch.tensor([[1.0, 2.0], [nan, 0.0]]), torch.tensor([1, 0]))
         tensor([ True, False])
     """
+    # argmax takes NaN for the largest
     return (logits.argmax(1) == labels) & ~logits.isnan().any(1)
 
 
@@ -58,6 +58,7 @@ def check_data(network: nn.Module, images: Tensor, labels: Tensor, *, least: int
     check_model(network)
     check_images(images, labels)
     check_finite(network)
+    # one image shows whether all fit
     try:
         (logits,) = outputs(network, images[:1])
     except RuntimeError as error:
@@ -74,6 +75,7 @@ def check_data(network: nn.Module, images: Tensor, labels: Tensor, *, least: int
         )
     if logits.shape[1] < least:
         raise ValueError("Expected a network with an output for each class, it has 1: give two classes 2.")
+    # the cross-entropy would fail on the GPU, without a sentence
     low, high, classes = labels.min().item(), labels.max().item(), logits.shape[1]
     if low < 0 or high >= classes:
         raise ValueError(

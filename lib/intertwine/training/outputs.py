@@ -7,9 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from intertwine import devices
+from intertwine.checks import check_tensor
 from intertwine.features import evaluating
 
-Values = Tensor | tuple[Tensor, ...]  # several values where a shortcut leads past a cut
+Values = Tensor | tuple[Tensor, ...]  # several where a shortcut leads past the place where a network is cut
 
 BATCH_SIZE = 200
 FRONT_BYTES = 2**31  # values of a frozen front are stored if they need no more than this
@@ -30,14 +31,16 @@ def outputs(
     A tuple of tensors is one argument of the network.
     """
     parts = as_tuple(inputs)
+    for part in parts:
+        check_tensor(part, meta=True)
     device = devices.like(network, parts[0]).device
-    own = devices.input_dtype(network, dtype, default=None)
+    own = devices.input_dtype(network, dtype, default=None)  # None leaves tokens what they are
     for batch in zip(*(part.split(batch_size) for part in parts), strict=True):
         batch = tuple(x.to(device, own) for x in batch)
         batch = tuple(x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x for x in batch)
         with evaluating(network), torch.no_grad(), devices.autocast(device, dtype):
             found = network(batch if isinstance(inputs, tuple) else batch[0])
-        yield found  # outside: two generators in turn would leave each other's modes behind
+        yield found  # outside of the `with`, so that two generators in turn find the network in its own mode
 
 
 def all_outputs(network: nn.Module, inputs: Values, **options: Any) -> Tensor:
@@ -58,7 +61,7 @@ def front_values(
         >>> front_values(nn.Linear(3, 2), torch.ones(5, 3)).shape
         torch.Size([5, 2])
     """
-    (first,) = outputs(front, images[:1], dtype=dtype)
+    (first,) = outputs(front, images[:1], dtype=dtype)  # one image shows how much memory all of them need
     parts = as_tuple(first)
     if len(images) * sum(x.numel() * x.element_size() for x in parts) > limit:
         return None

@@ -20,6 +20,7 @@ class MultiStep:
     factor: float = 0.1
 
     def __call__(self, done: float) -> float:
+        # once for each fraction that is passed
         return self.factor ** sum(done >= at for at in self.at)
 
 
@@ -87,6 +88,7 @@ class Recipe:
     dtype: str = "auto"
     """float32, bfloat16 (by autocast; weights stay float32), or auto: the faster one, by a rule."""
 
+    # no field: a recipe's digest, by which trained networks are found, is that of its fields
     choices: ClassVar = {
         "optimizer": ("sgd", "adam"),
         "fill": ("mean", "black"),

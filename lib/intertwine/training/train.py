@@ -59,12 +59,12 @@ def train(
         >>> evaluate(trained.network, data.images, data.labels) > 0.95
         True
 
-    On a CPU the same network, data, recipe, seed and number of threads give bitwise the same weights, also
-    after an interruption. Parameters that do not require gradients stay as they are.
+    On a CPU the same network, data, recipe, seed and number of threads give the same weights to the last bit,
+    also after an interruption. Parameters that do not require gradients stay as they are.
 
-    With `freeze` this is finetuning: the layers of a chain up to and including that one keep their parameters
-    and stay in evaluation mode. Where the recipe does not augment, their outputs are computed once, and an
-    epoch costs only the rest.
+    With `freeze` this is finetuning. The layers of a chain up to and including that one keep their parameters
+    and stay in evaluation mode. If the recipe does not augment, their outputs are computed once, so that an
+    epoch costs only the other layers.
 
     Args:
         network: maps images to logits; it is not changed.
@@ -89,27 +89,28 @@ def train(
         raise TypeError(
             f"Expected a Recipe, was given {recipe!r}: write Recipe(epochs=3, batch_size=64, lr=0.01), say."
         )
-    for dataset in (data, validation):
-        if dataset is not None:
-            check_dataset(dataset)
-            check_data(network, dataset.images, dataset.labels, least=2)
+    for dataset in (data,) if validation is None else (data, validation):
+        check_dataset(dataset)
+        check_data(network, dataset.images, dataset.labels, least=2)
     chosen = devices.pick(device)
     before, network = network, devices.channels_last(copy.deepcopy(network).to(chosen))
-    front, back = _parts(network, freeze)
-    if chosen.type == "cpu":
-        torch.empty(31 << 20, dtype=torch.uint8)  # glibc then keeps freed memory: no page faults, 20 % faster
+    front, back = _parts(network, freeze)  # of the copy: both share its parameters
+    devices.keep_freed_memory(chosen)
     dtype = devices.precision(network, chosen, recipe.dtype)
     front.requires_grad_(False).eval()
     back.train()
+    # images are turned into the type of the arithmetic once, not in every epoch
     images, model = data.images.to(chosen, devices.input_dtype(network, dtype)), pooled_first(network)
     if freeze and not (recipe.flip or recipe.shift or recipe.sides):
         values = front_values(front, images, dtype=dtype)
+        # None where they are too many to keep; a chain has no tuple of values
         if isinstance(values, Tensor):
             images, model = values, back
     batches = Batches(images, data.labels.to(chosen), recipe, fill_of(data, recipe))
     optimizer = build_optimizer(recipe, network.named_parameters())
     rows: list[Row] = []
     if checkpoint:
+        # all that decides on the weights: a checkpoint of anything else raises
         weights = tensor_digest(*network.state_dict().values())
         stamp = files.digest(VERSION, asdict(recipe), str(dtype), seed, freeze, data.checksum, weights)
         rows = _restore(Path(checkpoint), stamp, network, optimizer)
@@ -121,13 +122,14 @@ def train(
                 row["validation_accuracy"] = evaluate(network, validation.images, validation.labels)
             rows.append(row)
             if checkpoint:
+                # with the optimiser's moments, so that an interrupted training ends in the same weights
                 content = {"network": network.state_dict(), "optimizer": optimizer.state_dict()}
                 files.save_tensors(checkpoint, content | {"stamp": stamp, "history": rows})
             bar.set_postfix(loss=f"{row['loss']:.3f}", accuracy=f"{row['accuracy']:.1%}", refresh=False)
     # freezing has switched off the gradients of the front
     for parameter, original in zip(network.parameters(), before.parameters(), strict=True):
         parameter.requires_grad_(original.requires_grad)
-    network.to(memory_format=torch.contiguous_format)
+    network.to(memory_format=torch.contiguous_format)  # channels last was for training alone
     return Trained(network.eval(), pd.DataFrame(rows))
 
 
@@ -135,6 +137,7 @@ def _parts(network: nn.Module, freeze: str | None) -> tuple[nn.Module, nn.Module
     """The layers of a chain up to the frozen one, and the rest."""
     if freeze is None:
         return nn.Sequential(), network
+    # only a chain has a part before a layer
     names = [name for name, _ in network.named_children()] if is_chain(network) else []
     if freeze not in names or not is_chain(network):
         known = f"one of its layers {', '.join(names)}" if names else "a layer of a torch.nn.Sequential"
