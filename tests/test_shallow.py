@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 from itertools import combinations, product
-from math import comb
+from math import comb, factorial
 
 import numpy as np
 import pytest
@@ -71,7 +71,7 @@ def test_every_question_takes_a_module(seed):
     q = p.to_module()
     assert shallow.stabilizer(q).blocks == shallow.stabilizer(p).blocks
     assert shallow.is_affine(q) == shallow.is_affine(p)
-    assert shallow.is_generic(q) == shallow.is_generic(p)
+    assert shallow.is_generic(q) == shallow.is_generic(p) and shallow.fibre(q) == shallow.fibre(p)
     assert shallow.hidden_symmetries(q).count == shallow.hidden_symmetries(p).count
     np.testing.assert_array_equal(shallow.canonical_form(q).gamma, shallow.canonical_form(p).gamma)
 
@@ -299,6 +299,8 @@ def test_a_network_has_as_many_orbits_as_the_middle_binomial(n):
     p = ShallowReLU([[1]] * n, range(n), [[(-1) ** i for i in range(n)]], [0])
     sets = brute_force(p.V[0][:, None] * p.W, np.zeros(1, int))
     assert len(sets) == 1 + shallow.hidden_symmetries(p).count == comb(n, n // 2)
+    fibre = shallow.fibre(p)
+    assert (fibre.dimension, fibre.components, fibre.exact) == (n, factorial(n) * len(sets), True)
     assert all((shallow.flip(p, S)(inputs(p)) == p(inputs(p))).all() for S in sets)
 
 
@@ -315,7 +317,7 @@ def test_many_neurons_are_decided_by_independence_or_not_at_all():
     narrow = ShallowReLU(normal(size=(60, 4)), normal(size=60), normal(size=(1, 60)), normal(size=1))
     assert shallow.hidden_symmetries(narrow).count is None
     assert shallow.hidden_symmetries(narrow).list() == []
-    assert shallow.is_generic(narrow).generic is None
+    assert shallow.is_generic(narrow).generic is None and shallow.fibre(narrow).components is None
     with pytest.raises(ValueError, match="Expected at most 40 vectors, was given 60"):
         subset_sums(narrow.W, narrow.W[0])
     integers = np.ones((40, 1))
@@ -323,7 +325,7 @@ def test_many_neurons_are_decided_by_independence_or_not_at_all():
         subset_sums(integers, integers[0] * 20)
 
 
-# genericity
+# genericity and fibres
 
 
 @given(SEEDS)
@@ -340,6 +342,9 @@ def test_generic_networks_have_one_configuration(seed):
     for each in known:
         q = shallow.realised(form, each)
         assert q.n <= p.n + 0 and same_function(p, q).equal
+    fibre = shallow.fibre(p)
+    if found.generic:
+        assert (fibre.dimension, fibre.components, fibre.exact) == (p.n, factorial(p.n), True)
 
 
 def test_sigma_min_bounds_every_subset():
@@ -374,7 +379,7 @@ def test_a_continuous_family_of_opposite_pairs(s):
     W, b = [[1], [-1], [1], [-1]], [0, 0, -1, 1]
     p = ShallowReLU(W, b, [[1, 1, 1, 1]], [0])
     q = ShallowReLU(W, b, [[1 + s, 1 - s, 1 - s, 1 + s]], [-s])
-    assert same_function(p, q).equal and shallow.is_generic(p).generic is False
+    assert same_function(p, q).equal and shallow.fibre(p).dimension == 5
 
 
 # compression

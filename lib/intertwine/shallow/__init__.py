@@ -17,7 +17,7 @@ from intertwine.shallow.canonical_form import CanonicalForm, canonical_form, is_
 from intertwine.shallow.compression import Compression, Degeneracy, compress, degeneracy
 from intertwine.shallow.configurations import Configuration, configurations, realised
 from intertwine.shallow.equality import Equality, Symmetry, Witness, same_function
-from intertwine.shallow.generic import Genericity, is_generic
+from intertwine.shallow.generic import Fibre, Genericity, fibre, is_generic
 from intertwine.shallow.hidden_symmetries import HiddenSymmetries, hidden_symmetries
 from intertwine.shallow.minimal import (
     DifferenceReduction,
@@ -38,6 +38,7 @@ __all__ = [
     "Degeneracy",
     "DifferenceReduction",
     "Equality",
+    "Fibre",
     "Genericity",
     "HiddenSymmetries",
     "ShallowReLU",
@@ -50,6 +51,7 @@ __all__ = [
     "compress",
     "configurations",
     "degeneracy",
+    "fibre",
     "flip",
     "hidden_symmetries",
     "is_affine",

@@ -1,5 +1,6 @@
-"""When the symmetries of H_n are all there are."""
+"""When the symmetries of H_n are all there are, and the dimension of the fibre otherwise."""
 
+from math import factorial
 from typing import NamedTuple
 
 import numpy as np
@@ -83,3 +84,58 @@ def _with_pairs(p: ShallowReLU, form: CanonicalForm, at: Arrangement) -> Generic
     if len(known) > 1 or len(known[0].left) or known[0].free:
         return Genericity(False, f"{len(known)} configurations of neurons on the same hyperplanes")
     return Genericity(True, f"the only one of {3**h} configurations that has {p.n} neurons")
+
+
+class Fibre(NamedTuple):
+    """All networks of one function and width, as far as known."""
+
+    dimension: int
+    components: int | None
+    """None: not known."""
+    exact: bool
+    """Whether the dimension is that of the whole fibre; otherwise a lower bound, of a family through p."""
+    reason: str
+
+
+def fibre(p: ShallowReLU | nn.Module) -> Fibre:
+    """Dimension and components of the set of networks with p's function and width.
+
+    Example:
+        >>> found = fibre(
+        ...     ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])
+        ... )
+        >>> # two orbits of six components each
+        >>> found.dimension, found.components, found.exact
+        (3, 12, True)
+
+    If every hyperplane has one neuron, the fibre is made of free H_n-orbits of n! components each: one for p,
+    and one for each hidden symmetry. Otherwise the dimension is that of a family through p, a lower bound. In
+    it move positive scales, output weights between parallel neurons and between opposite pairs, and weights of
+    dead or constant neurons.
+    """
+    p = as_shallow(p)
+    known = is_generic(p)
+    if known.generic:
+        return Fibre(p.n, factorial(p.n), True, "one free orbit: " + known.reason)
+    found = arrangement(p, p.tolerance)
+    q = merged(p, found, p.tolerance)
+    if len(np.unique(q.arrangement.labels)) == p.n:
+        count = hidden_symmetries(p).count
+        orbits = None if count is None else (1 + count) * factorial(p.n)
+        return Fibre(p.n, orbits, True, "one free orbit for the empty set and each hidden symmetry")
+    return Fibre(_moving(p, found), None, False, known.reason)
+
+
+def _moving(p: ShallowReLU, found: Arrangement) -> int:
+    """The dimension of the family through p."""
+    dead = (p.V == 0).all(0)
+    constant = (found.labels < 0) & ~dead
+    active = ~dead & ~constant
+    rays = np.unique(np.stack([found.labels[active], found.scales[active] > 0]), axis=1)
+    sides = np.bincount(rays[0], minlength=len(found.normals))
+    pairs = np.flatnonzero(sides == 2)
+    rank = len(row_reduce(found.normals[pairs, :-1], p.tolerance).pivots)
+    # neurons beyond the first of each ray, and dependencies between the normals of pairs
+    parallel = int(active.sum()) - rays.shape[1] + len(pairs) - rank
+    # a scale of each active neuron; a dead one has λ = 0 and all else free, a constant one w = 0
+    return int(active.sum() + dead.sum() * (p.m + 1) + constant.sum() * (p.k + 1) + p.k * parallel)
