@@ -110,8 +110,8 @@ def fibre(p: ShallowReLU | nn.Module) -> Fibre:
 
     If every hyperplane has one neuron, the fibre is made of free H_n-orbits of n! components each: one for p,
     and one for each hidden symmetry. Otherwise the dimension is that of a family through p, a lower bound. In
-    it move positive scales, output weights between parallel neurons and between opposite pairs, and weights of
-    dead or constant neurons.
+    it move positive scales, output weights between parallel neurons and between opposite pairs, and weights
+    of dead or constant neurons.
     """
     p = as_shallow(p)
     known = is_generic(p)
