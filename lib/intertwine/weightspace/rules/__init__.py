@@ -16,7 +16,7 @@ Read in this order:
 1. `axes`: spaces, and axes as sequences of them; no constraint yet.
 2. `ties`: the constraints: join, cut, restrict, freeze.
 3. `infer`: follows the run and calls the rules. `infer` is the entrance, `@rule("names")` registers a rule.
-4. `changed`, `entries` and `regroup`: what many rules share, of one axis, of several and across reshapes.
+4. `entries` and `regroup`: what many rules share, entry by entry and across reshapes.
 5. `elementwise`, `products`, `layers`: activations, matrix products, convolutions. These rules explain an
    MLP.
 6. `arithmetic`, `shapes`, `views`, `indexing`, `shuffles`, `norms`, `recurrent`: the other operations.
