@@ -17,7 +17,7 @@ from intertwine.weightspace.act.tables import spaces_table, stays_table
 from intertwine.weightspace.act.weights import AnyWeights, Weights, state, with_state
 from intertwine.weightspace.rules.axes import Unit
 from intertwine.weightspace.rules.infer import Inference
-from intertwine.weightspace.solve.draw import Drawing, draw, told
+from intertwine.weightspace.solve.draw import Drawing, caption, draw
 from intertwine.weightspace.solve.graph import Graph, graph
 from intertwine.weightspace.solve.hidden import HiddenSpace, Solution
 from intertwine.weightspace.solve.move import Move
@@ -144,7 +144,7 @@ class WeightSpace:
             >>> drawing[:38], "1: Σ₄ ⋉ (ℝ₊)⁴" in drawing
             ('<svg xmlns="http://www.w3.org/2000/svg', True)
         """
-        return draw(self.graph(), {hidden.index: told(hidden) for hidden in self.spaces})
+        return draw(self.graph(), {hidden.index: caption(hidden) for hidden in self.spaces})
 
     def graph(self) -> Graph:
         """The run as a graph: calls, the weights that they take, and values with their hidden spaces.
