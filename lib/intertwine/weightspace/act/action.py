@@ -62,7 +62,10 @@ class Action:
         self, solution: Solution, element: Mapping[int, Move], state: State, before: "Action | None" = None
     ) -> None:
         self.solution, self.element, self.gains = solution, dict(element), state
+        # x and y = g·x on the two sides of a gain: where A moves x, the matrix g·A·g⁻¹ has to move y. It is
+        # in no element, as it depends on the gain of this model, so it is made where it is needed
         self.follows: dict[int, tuple[Edge, Unit, Unit]] = {}
+        # and to the gain itself neither of the two matrices is applied: it is the same before and after
         self.scalars_only: set[int | None] = set()
         for edge, center, other in solution.ends:
             follower = solution.hidden(other)
@@ -70,6 +73,7 @@ class Action:
                 self.follows[follower.index] = edge, center, other
                 self.element.setdefault(follower.index, follower.identity())
                 self.scalars_only |= {edge.gain, edge.variance}
+        # `sweep` makes an action for each space that it moves, which differs from the last in one move
         same = {k for k, move in element.items() if before and before.element.get(k) is move}
         self._cache: dict[Any, tuple[Tensor | None, Tensor | None]] = {}
         self._duals: dict[int, Tensor] = {}
@@ -115,7 +119,8 @@ class Action:
         """
         y = piece.split(x)
         moving = [k for k, each in enumerate(piece.spaces) if each and each.index in self.element]
-        moving.sort(key=lambda k: len(piece.dims(k)))  # blocks first
+        # blocks first: an element for each block is listed by the place of the block after it was moved
+        moving.sort(key=lambda k: len(piece.dims(k)))
         apart = index in self.scalars_only
         moves = [(piece.dims(k), *self._parts(piece, k, apart, x.device)) for k in moving]
         for dims, order, _, _ in moves:
@@ -123,6 +128,7 @@ class Action:
                 y = _reordered(y, dims, order)
         steps = [(dims, A, d) for dims, _, A, d in moves if A is not None or d is not None]
         precise = torch.promote_types(y.dtype, torch.float32)
+        # sums of products lose digits in float32, orders and scalars hardly do
         if exact and any(matrix is not None for _, matrix, _ in steps):
             precise = torch.float64
         # along the longest axis that no matrix mixes
@@ -145,8 +151,10 @@ class Action:
         hidden, factor = piece.spaces[k], piece.factors[k]
         assert hidden is not None and isinstance(factor, Unit)
         move, follows = self.element[hidden.index], hidden.index in self.follows and not scalars_only
+        # a matrix is its own order and scalars; on axes that read a value, its inverse transpose acts
         if move.mixed is not None:
             return None, self._matrix(hidden, hidden.vector(factor) == (-1,)).to(device), None
+        # hundreds of weights share a residual stream
         key = hidden.index, hidden.vector(factor), hidden.parities(factor), device
         if key not in self._cache:
             order, scale = None, None
@@ -173,7 +181,7 @@ class Action:
         edge, center, other = self.follows[hidden.index]
         # x = g^{-1}Ag·x' in front of a gain, y = gAg^{-1}·y' behind it
         g = self.gains[edge.gain].detach().double().cpu().flatten().chunk(edge.parts)[edge.part]
-        g = g if edge.center == "after" else 1 / g
+        g = g if edge.center == "after" else 1 / g  # so that the follower always moves by g⁻¹Ag
         middle = self.solution.hidden(center)
         inverse = middle.vector(center) == (-1,)
         if int(hidden.vector(factor)[0]) == int(hidden.vector(other)[0]):

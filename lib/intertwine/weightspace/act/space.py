@@ -17,7 +17,7 @@ from intertwine.weightspace.act.tables import spaces_table, stays_table
 from intertwine.weightspace.act.weights import AnyWeights, Weights, state, with_state
 from intertwine.weightspace.rules.axes import Unit
 from intertwine.weightspace.rules.infer import Inference
-from intertwine.weightspace.solve.draw import Drawing, draw, told
+from intertwine.weightspace.solve.draw import Drawing, caption, draw
 from intertwine.weightspace.solve.graph import Graph, graph
 from intertwine.weightspace.solve.hidden import HiddenSpace, Solution
 from intertwine.weightspace.solve.move import Move
@@ -117,6 +117,7 @@ class WeightSpace:
     def __str__(self) -> str:
         table = self.to_frame()
         text = table.to_string(max_colwidth=40) if len(table) else "no hidden space"
+        # n! orders for each space: too long a number to be read
         count = self.components
         shown = f"{count:,}" if count < 10**9 else f"about 10^{math.floor(math.log10(count))}"
         masks = ", for masks like this one" if self.inference.run.steered else ""
@@ -143,7 +144,7 @@ class WeightSpace:
             >>> drawing[:38], "1: Σ₄ ⋉ (ℝ₊)⁴" in drawing
             ('<svg xmlns="http://www.w3.org/2000/svg', True)
         """
-        return draw(self.graph(), {hidden.index: told(hidden) for hidden in self.spaces})
+        return draw(self.graph(), {hidden.index: caption(hidden) for hidden in self.spaces})
 
     def graph(self) -> Graph:
         """The run as a graph: calls, the weights that they take, and values with their hidden spaces.
@@ -187,9 +188,11 @@ class WeightSpace:
 
     def lookup(self, key: str | int) -> tuple[HiddenSpace, Unit]:
         """A hidden space by a name or number, and the factor that a matrix given by this name acts on."""
+        # names come first: a layer of nn.Sequential may be called "1", as a space may by its number
         called = [hidden for hidden in self.spaces if key in hidden.names]
         numbered = [hidden for hidden in self.spaces if key in (hidden.index, f"P{hidden.index}")]
         for hidden in called + numbered:
+            # a batch norm and the convolution before it may have scalars of their own, in one space
             return hidden, hidden.names.get(str(key), hidden.seen)
         names = ", ".join(repr(hidden.name) for hidden in self.spaces[:4])
         raise ValueError(
@@ -223,10 +226,13 @@ class WeightSpace:
         hidden, factor = self.lookup(name)
         parity = tuple(sorted(hidden.parities(factor)))
         move = self.element(element)[hidden.name]
+        # the powers say in which of its values an element is written as a matrix
         return move._replace(powers=hidden.vector(factor), parity=parity).matrix()
 
     def compose(self, g: Given, h: Given) -> Element:
         """The element gh: first h, then g."""
+        # a matching composes hundreds of times with an element of one space: the others stay as they are,
+        # but for those within its blocks, which change places with them
         named, g, h = self.moves(g).keys(), self.element(g), self.element(h)
         still = {s.name for s in self.spaces if named.isdisjoint({s.index, s.base})}
         return {
@@ -240,6 +246,7 @@ class WeightSpace:
         return {s.name: g[s.name].inverse(self._blocks(s, g)) for s in self.spaces}
 
     def _blocks(self, space: HiddenSpace, g: Element) -> Tensor:
+        # one element for each block: those of h are found where g puts the blocks
         return torch.arange(space.blocks) if space.base is None else g[self.spaces[space.base].name].order[0]
 
     def state(self, model: Weights) -> State:
@@ -274,11 +281,12 @@ class WeightSpace:
             ValueError: a model of other shapes, or an element of another group.
         """
         state = self.state(model)
-        self.check_finite(state)
+        self.check_finite(state)  # a matrix would spread one NaN over all units
         return self.with_state(model, self.action(self.moves(element), state).state(state))
 
     def action(self, moves: Mapping[int, Move], state: State) -> Action:
         """How elements, by the number of their space, act on tensors at this point of weight space."""
+        # behind the running deviation a gain moves as any other; `Action.state` corrects for ε
         return Action(self.solution, moves, fold_batch_norms(self.solution.norms, state))
 
     def check_finite(self, state: State, which: str = "model") -> None:

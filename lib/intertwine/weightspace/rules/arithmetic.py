@@ -4,8 +4,7 @@ from typing import Any
 
 from intertwine.groups import GeneralLinear
 from intertwine.weightspace.rules.axes import Edge, Label, plain, single
-from intertwine.weightspace.rules.changed import solid, still
-from intertwine.weightspace.rules.entries import meet, multiplied
+from intertwine.weightspace.rules.entries import meet, multiplied, solid, still
 from intertwine.weightspace.rules.infer import OTHER, RULES, Inference, NotUnderstood, bind, rule
 from intertwine.weightspace.trace.run import Call, Ref
 

@@ -10,8 +10,7 @@ from torch import Tensor, nn
 from intertwine.groups import ActivationError, as_activation, scalar_group
 from intertwine.groups.probe import Probe
 from intertwine.weightspace.rules.axes import Label, moves, size
-from intertwine.weightspace.rules.changed import raised
-from intertwine.weightspace.rules.entries import multiplied
+from intertwine.weightspace.rules.entries import multiplied, raised
 from intertwine.weightspace.rules.infer import OTHER, Inference, NotUnderstood, bind, rule
 from intertwine.weightspace.rules.regroup import narrow
 from intertwine.weightspace.trace.run import Call

@@ -6,8 +6,7 @@ from typing import Any
 import torch
 
 from intertwine.weightspace.rules.axes import Axis, Label, moves, plain, size
-from intertwine.weightspace.rules.changed import all_copied, still
-from intertwine.weightspace.rules.entries import meet, multiplied
+from intertwine.weightspace.rules.entries import all_copied, meet, multiplied, still
 from intertwine.weightspace.rules.infer import Inference, NotUnderstood, Stack, bind, rule
 from intertwine.weightspace.rules.views import view
 from intertwine.weightspace.trace.run import Call, Ref

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from intertwine.weightspace.rules.axes import Edge, Label, plain, resolve
-from intertwine.weightspace.rules.changed import solid, still
+from intertwine.weightspace.rules.entries import solid, still
 from intertwine.weightspace.rules.ties import Ties
 from intertwine.weightspace.trace.run import Call, Ref, Run, needed
 

@@ -18,8 +18,7 @@ from intertwine.weightspace.rules.axes import (
     size,
     units,
 )
-from intertwine.weightspace.rules.changed import raised, solid
-from intertwine.weightspace.rules.entries import meet, product, scaled
+from intertwine.weightspace.rules.entries import meet, product, raised, scaled, solid
 from intertwine.weightspace.rules.infer import Inference, NotUnderstood, bind, rule
 from intertwine.weightspace.rules.products import dot
 from intertwine.weightspace.rules.regroup import divide
@@ -38,6 +37,7 @@ def batch_norm(state: Inference, call: Call) -> Label:
     if (a["weight"] is None) != (a["bias"] is None):
         raise NotUnderstood("a gain without a shift")
     state.permute_only((x[0], *x[2:]), "batch_norm")
+    # statistics are of what enters: where a unit is multiplied by d, the mean is by d, the variance by d²
     mean, variance = (state.of(a[name], free=True)[0] for name in ("running_mean", "running_var"))
 
     state.unify(x[1], mean, 1, "mean of batch_norm")
@@ -46,6 +46,7 @@ def batch_norm(state: Inference, call: Call) -> Label:
         state.permute_only((x[1],), "batch_norm without gain")
         return x
     shift = state.of(a["bias"])[0]
+    # the gain absorbs any d in front of it, so that the side behind it decides on the group
     edge = Edge(x[1], shift, a["weight"].index, "batch_norm", "after")
     edge.variance, edge.eps = a["running_var"].index, a["eps"]
     state.edges.append(edge)
@@ -70,9 +71,11 @@ def layer_norm(state: Inference, call: Call) -> Label:
 def by_hand(state: Inference, call: Call) -> Label:
     value, dim, group, fixed = call.args
     x = state.of(value)
+    # positions on which the calls depend, as those of rotary positions do
     state.freeze(tuple(x[k] for k in fixed), "entries that are treated differently")
-    if group.self_dual:
+    if group.self_dual:  # a norm
         return _along(state, value, dim, group, call.title)
+    # rotary positions: a complex number for each pair of units commutes with them
     state.permute_only((*x[:dim], *x[dim + 1 :]), call.title)
     state.mixed(x, dim)
     factor = single(x[dim])
@@ -110,6 +113,7 @@ def _along(
     """A norm along one axis, for each place on the others, with which matrices of the group commute."""
     x = _normed(state, value)
     before, after = x[: dim % len(x)], x[dim % len(x) + 1 :]
+    # each place has a length of its own: places may change their order; scalars of them are left out
     state.permute_only((*before, *after), name)
     state.mixed(x, dim)
     return (*before, _normalised(state, x[dim], group, gain, bias), *after)
@@ -123,7 +127,7 @@ def weight_norm(state: Inference, call: Call) -> Label:
     if a["dim"] != 0 or len(v) < 2:
         raise NotUnderstood("weights that are normalised along other axes")
     state.permute_only(v[2:], call.name)
-    columns = _normalised(state, v[1], Orthogonal, None, None)
+    columns = _normalised(state, v[1], Orthogonal, None, None)  # |Qv| = |v|
     state.mix((v[0], gain), "weight norm")
     state.unify(v[0], gain, None, "weight norm")
     return (scaled(gain, raised(v[0], Fraction(0), True), 1), columns, *v[2:])
@@ -140,16 +144,20 @@ def _normalised(
     kind = name.replace("_", " ")
     spaces, copies = [f.space for f in units(x)], size(x) // max(1, next(units(x), Unit(Space(size(x)))).size)
     alike = len(set(map(id, spaces))) == 1 and all(isinstance(s[-1], Unit) and len(s) < 3 for s in resolve(x))
+    # one length of several spaces: each may be turned, but the rule knows groups of one space alone
     if spaces and not alike:
         state.mix((x,), f"{kind} over several spaces")
+    # a scalar of all units at once would cancel, but each unit has its own; signs are orthogonal matrices,
+    # and only without a mean
     state.trivial((x,), sign=not group(2).contains(torch.diag(torch.tensor([1.0, -1.0]))))
     for space in spaces:
         state.within(space, group, name)
     if gain is None:
-        if bias is not None:
+        if bias is not None:  # a vector, that a rotation of the values would have to turn: only reordered
             state.unify(x, state.of(bias)[0], 1, f"bias of {kind}")
             state.mix((x,), f"bias of {kind}")
         return x
+    # units behind a gain are a space of their own, until `solve` decides whether both sides are joined
     after = state.of(bias)[0] if bias is not None else state.fresh(size(x))
     whole = single(after)
     if not alike or copies == 1 or whole is None or any(edge.gain == gain.index for edge in state.edges):
@@ -185,6 +193,7 @@ def _by_channel(
     state.permute_only((x[1],), name, sign=sign)
     state.mixed(x, 1)
     y = x[1]
+    # every group of channels has its own length: no matrices, so that no edge is needed
     if gain is not None:
         y = product(state, y, state.of(gain)[0], name, name)
     if bias is not None:

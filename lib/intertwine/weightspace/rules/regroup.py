@@ -14,7 +14,7 @@ from intertwine.weightspace.rules.axes import (
     resolve,
     size,
 )
-from intertwine.weightspace.rules.changed import any_copied
+from intertwine.weightspace.rules.entries import any_copied
 from intertwine.weightspace.rules.ties import Ties
 
 

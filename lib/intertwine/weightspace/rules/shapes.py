@@ -3,8 +3,7 @@
 import math
 
 from intertwine.weightspace.rules.axes import Axis, Fixed, Label, moves, plain, resolve, size
-from intertwine.weightspace.rules.changed import still
-from intertwine.weightspace.rules.entries import fuller
+from intertwine.weightspace.rules.entries import fuller, still
 from intertwine.weightspace.rules.infer import Inference, NotUnderstood, Stack, bind, rule
 from intertwine.weightspace.rules.regroup import narrow, regroup, repeated
 from intertwine.weightspace.trace.run import Call, Ref, Run

@@ -1,7 +1,7 @@
 """Rules of functions that move entries between channels and positions, or order them along one axis."""
 
 from intertwine.weightspace.rules.axes import Axis, Fixed, Label, plain, size
-from intertwine.weightspace.rules.changed import still
+from intertwine.weightspace.rules.entries import still
 from intertwine.weightspace.rules.infer import Inference, NotUnderstood, bind, rule
 from intertwine.weightspace.rules.regroup import divide, join
 from intertwine.weightspace.trace.run import Call

@@ -46,6 +46,7 @@ class Ties:
     def freeze_space(self, space: Space, reason: str, *, derived: bool = False) -> None:
         """Freeze a space; `derived`: only because it is joined with a frozen one."""
         space = space.root()
+        # a reason of its own outweighs a derived one, as tables name only what an operation did
         space.frozen[reason] = space.frozen.get(reason, False) or not derived
         for child in [*space.parts, *(space.factors or ())]:
             self.freeze_space(child, reason, derived=derived)
@@ -53,6 +54,7 @@ class Ties:
     def pin(self, space: Space, reason: str, *, derived: bool = False) -> None:
         """Freeze a space that meets entries that do not move; units within its blocks still move in each."""
         space = space.root()
+        # heads that meet entries in a fixed order may no longer be exchanged, but their units may be mixed
         if space.fibred and space.unchanged():
             space.pinned = space.killed = True
             space.mixing[reason] = None
@@ -61,6 +63,7 @@ class Ties:
 
     def unpin(self) -> bool:
         """Freeze pinned blocks within which nothing moves any more; whether there were any."""
+        # blocks that stay and have nothing moving within them are no space, only entries
         used = {id(block) for space in self.spaces if space.unchanged() for block in space.chain()}
         idle = [s for s in self.spaces if s.pinned and s.unchanged() and id(s) not in used]
         for space in idle:
@@ -97,6 +100,7 @@ class Ties:
 
     def alike(self, axes: Label, blocks: Label) -> None:
         """The units of these axes move in all of these blocks alike, as entries of different ones meet."""
+        # Σ over heads h of x[h, i]: one element for each head would mix what is added, one for all does not
         spaces = {id(factor.space.root()) for factor in units(*blocks)}
         for factor in units(*axes):
             if any(id(block) in spaces for block in factor.space.chain()):
@@ -114,9 +118,12 @@ class Ties:
         What multiplies a unit of the second is this power of what multiplies that of the first: 1 of values
         that are added, −1 of a value and the weight that reads it. None: their scalars are independent.
         """
+        # 8 channels that meet 3 + 5 become two spaces, heads × 4 that meet 8 become blocks, until both
+        # axes are cut alike; each cut may split other spaces, so the axes are read anew
         a, b = aligned(first, second)
         while self._refine(a, b, why):
             a, b = aligned(first, second)
+        # what meets zeros, as of padding, meets nothing
         met = [(s, t) for s, t in zip(a, b, strict=False) if not zero(s) and not zero(t)]
         if len(a) != len(b) or size(a) != size(b) or any(len(s) != len(t) for s, t in met):
             keep = self.freeze_space if moves(first) and moves(second) else self.pin
@@ -129,13 +136,14 @@ class Ties:
             if isinstance(f, Fixed) or isinstance(g, Fixed):
                 fixed, moving = (f, g) if isinstance(f, Fixed) else (g, f)
                 assert isinstance(fixed, Fixed) and isinstance(moving, Unit)
-                if fixed.copies:
+                if fixed.copies:  # of one entry, to which an order of the units does nothing
                     self.permute_only((((moving,),),), "meets copies")
                 elif not fixed.zero:
                     self.pin(moving.space, why, derived=True)
                 continue
             assert isinstance(f, Unit) and isinstance(g, Unit)
             self._union(f.space, g.space)
+            # units move together in any case; what multiplies them is tied by an equation, solved at the end
             if power is not None:
                 self.equation(f.space, combine((power, f), (-1, g)))
 
@@ -151,8 +159,8 @@ class Ties:
                 if f.size != g.size:
                     small, large = sorted((f, g), key=lambda each: each.size)
                     if isinstance(large, Fixed):
-                        return False
-                    if large.size % small.size:
+                        return False  # which `unify` then freezes
+                    if large.size % small.size:  # no whole blocks
                         self.freeze_space(large.space, why)
                     else:
                         self.factor(large.space, small.size)
@@ -161,6 +169,7 @@ class Ties:
 
     def cut(self, segment: Segment, at: int, why: str) -> bool:
         """Split the units of a segment behind so many entries, or freeze them; False if it has none."""
+        # of heads × units only a number of whole heads can be cut off
         head, rest, moving = segment[0], length(segment[1:]), moves((segment,))
         if isinstance(head, Unit) and at % rest == 0:
             self.split(head.space, [at // rest, head.size - at // rest])
@@ -177,6 +186,7 @@ class Ties:
         space.parts = [self.space(n) for n in sizes]
         for k, part in enumerate(space.parts):
             self._inherit(space, part)
+            # scalars of the whole become scalars of each part, named by one more number
             part.equations = [{(*v, k): c for v, c in row.items()} for row in part.equations]
 
     def factor(self, space: Space, outer: int) -> None:
@@ -186,6 +196,7 @@ class Ties:
             self.freeze_space(space, "rotary positions of several blocks")
         if space.frozen:
             return
+        # n = outer × inner: Σ_outer reorders blocks, and a group for each block acts within it
         blocks = self.space(outer, space.base)
         blocks.fibred = True
         blocks.inner = space.inner  # of blocks within blocks no part can move alone, either
@@ -208,6 +219,7 @@ class Ties:
                     each.space.killed = True
 
     def _inherit(self, old: Space, new: Space) -> None:
+        # a part of units that a norm has divided by one length cannot be mixed without the rest
         new.mixing = old.mixing | (
             {"normalised with others": None} if old.within is not GeneralLinear else {}
         )
@@ -218,6 +230,7 @@ class Ties:
         s, t = s.root(), t.root()
         if s is t:
             return
+        # an element for each block stays one only in the blocks that both spaces lie in
         others = list(t.chain())
         s.base = next((block for block in s.chain() if block in others), None)  # None: one for all
         t.parent = s

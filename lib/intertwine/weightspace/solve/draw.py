@@ -57,7 +57,7 @@ def draw(graph: Graph, spaces: Mapping[int, tuple[str, str]]) -> Drawing:
     node `node-5`, by their numbers; resting on one tells what it is.
 
     Args:
-        spaces: the number of each → what is written where it begins, and what is told of it.
+        spaces: the number of each → what is written where it begins, and what a pointer shows of it.
     """
     nodes, edges = graph
     lines = routed(edges)
@@ -89,8 +89,8 @@ def draw(graph: Graph, spaces: Mapping[int, tuple[str, str]]) -> Drawing:
             right = max(right, x + length)
     coloured = [
         each
-        for s, (_, told) in spaces.items()
-        for each in (f'<g id="space-{s}">', _title(told), *parts[s], "</g>")
+        for s, (_, more) in spaces.items()
+        for each in (f'<g id="space-{s}">', _title(more), *parts[s], "</g>")
     ]
     wide, high = right + 4, top[-1]
     size = f'width="{wide}" height="{high}" viewBox="0 0 {wide} {high}" font-size="14" font-family="{FONT}"'
@@ -98,8 +98,8 @@ def draw(graph: Graph, spaces: Mapping[int, tuple[str, str]]) -> Drawing:
     return Drawing("\n".join([start, *parts[None], *boxes, *coloured, "</svg>"]))
 
 
-def told(hidden: HiddenSpace) -> tuple[str, str]:
-    """What is written of a space, and what is told of it."""
+def caption(hidden: HiddenSpace) -> tuple[str, str]:
+    """What is written of a space, and what a pointer shows of it."""
     sides = ("writers", hidden.writers), ("readers", hidden.readers)
     lists = "; ".join(f"{side}: {', '.join(names)}" for side, names in sides if names)
     why = f"{hidden.size} units, dimension {hidden.dimension}; why: {', '.join(hidden.why)}; {lists}"

@@ -54,6 +54,7 @@ class HiddenSpace:
     @property
     def dimension(self) -> int:
         """Dimension of its group as a manifold."""
+        # orders and signs are discrete
         one = self.size * self.logs if self.matrices is None else self.matrices.dimension
         return self.blocks * one
 
@@ -76,6 +77,7 @@ class HiddenSpace:
         if self.matrices is not None:
             name = self.matrices.symbol
         else:
+            # R^* = R_{>0} × {±1}: pairs of a number and a sign, then what is left of either
             both = min(self.logs, self.signs)
             powers = [("R^*", both), ("R_{>0}", self.logs - both), ("{±1}", self.signs - both)]
             scalars = " × ".join((name if k == 1 else f"({name})^{k}") for name, k in powers if k)
@@ -108,8 +110,10 @@ class HiddenSpace:
         return self._exponents(unit)[1]
 
     def _exponents(self, unit: Unit) -> tuple[tuple[float, ...], frozenset[int]]:
+        # asked for again for every weight and every step, while there are a few kinds of factors
         if unit.powers not in self._known:
             powers, signs = self.powers(unit, 0), self.powers(unit, 1)
+            # a sign is there or not, so that only odd powers of it count
             vector = tuple(float(powers.get(k, 0)) for k in range(self.logs))
             self._known[unit.powers] = vector, frozenset(k for k, c in signs.items() if c % 2)
         return self._known[unit.powers]
@@ -117,6 +121,7 @@ class HiddenSpace:
     def powers(self, unit: Unit, kind: int) -> dict[int, Fraction]:
         """The powers of the independent numbers (kind 0) or signs (1) in a factor."""
         total: dict[int, Fraction] = {}
+        # basis: what elimination made of each unknown scalar, in terms of the free ones
         for v, power in unit.powers:
             for k, c in self.basis.get(v, {}).items() if v[0] == kind else ():
                 total[k] = total.get(k, Fraction(0)) + power * c
@@ -134,8 +139,9 @@ class HiddenSpace:
 
     def matrix_group(self, unit: Unit) -> MatrixGroup:
         """The group of `intertwine.groups` whose elements act on a factor, in each block."""
-        if self.matrices is not None:
+        if self.matrices is not None:  # the dual of an element is in the group, too
             return self.matrices
+        # what acts on this factor alone; other factors of the space may have more scalars, or fewer
         positive, signed = any(self.vector(unit)), bool(self.parities(unit))
         both = {(True, True): NONZERO, (True, False): POSITIVE, (False, True): SIGNS, (False, False): TRIVIAL}
         return Monomial(self.size, both[positive, signed])
@@ -167,6 +173,7 @@ class HiddenSpace:
             wanted = (self.blocks, self.size, self.size)[self.blocks == 1 :]
             raise ValueError(self._refusal(f"a tensor of shape {tuple(given.shape)} in place of {wanted}"))
         group = self.matrix_group(unit)
+        # a monomial matrix has one entry in each row, which `contains` checks below
         order = A.abs().argmax(2)
         tol = torch.finfo(given.dtype).eps ** (2 / 3)
         same = self.permuted or self.matrices is not None or torch.equal(order, move.order)
@@ -175,6 +182,7 @@ class HiddenSpace:
         powers, parity = self.vector(unit), sorted(self.parities(unit))
         if move.mixed is not None:
             return move._replace(mixed=dual(A, powers))
+        # of all scalars with Π sᵏ^pᵏ = |d|, those with the smallest logarithms; of signs the first one
         d = A.gather(2, order[:, :, None])[:, :, 0]
         for k, power in enumerate(powers):
             move.log[k] = power * d.abs().log() / sum(p * p for p in powers) if power else 0.0
@@ -205,7 +213,7 @@ class Solution:
     """batch norms, whose gain corrects for ε."""
 
     def hidden(self, factor: Unit) -> HiddenSpace:
-        return self._of[factor.space.root()]
+        return self._of[factor.space.root()]  # spaces that were joined have one root
 
     def on(self, *axes: Axis) -> list[HiddenSpace]:
         """The spaces on these axes."""

@@ -32,7 +32,7 @@ BOUNDARY = ("the model's output", "rows of a table", "kernel of", "read by")
 def solve(state: Inference) -> Solution:
     """Decide every gain, then every group."""
     edges = list(state.edges)
-    while True:
+    while True:  # a joined gain may close the way to matrices for other gains, and so do frozen spaces
         state.settle_blocks()
         while bad := _untenable(state, edges):
             for edge in bad:
@@ -45,11 +45,13 @@ def solve(state: Inference) -> Solution:
             _label_gain(state, edge, ((unit(factor.space, combine((c, factor))),),))
         labels = {index: tuple(resolve(axis) for axis in label) for index, label in state.labels.items()}
         _check_bases(labels)
+        # the side that follows has scalars of its own alone, and so have a gain and a variance
         follows = {id(next(units(edge.sides[1])).space): edge.why for edge in edges}
         apart = {edge.gain for edge in edges} | {edge.variance for edge in edges}
         spaces = _spaces(labels, follows, apart)
         found = {id(each.space): each for each in spaces}
         bad = [edge for edge in edges if not _follows(edge, found)]
+        # groups such as the complex numbers, to which no order of the units belongs, are theirs or nothing
         turned = [each.space for each in spaces if not each.space.within.permutes and not each.matrices]
         for space in turned:
             state.freeze_space(space, f"{space.bound} of units with an order of their own")
@@ -91,7 +93,8 @@ def _spaces(labels: dict[int, Label], follows: dict[int, str], apart: set[int | 
             numbers, hidden.logs = independent(space.equations, variables, 0)
             signs, hidden.signs = independent(space.equations, variables, 1)
             hidden.basis = numbers | signs
-        # every axis carries the space itself or its dual
+        # units that nothing keeps apart, each with one scalar: where its power is 1 or −1 on every axis, this
+        # axis carries the space itself or its dual, and any matrix may take the place of the scalars
         linear = not space.mixing and hidden.logs == 1
         linear = linear and all(abs(hidden.vector(factor)[0]) == 1 for factor in mixed.get(key, []))
         if space.pinned:
@@ -124,10 +127,11 @@ def _untenable(state: Inference, edges: list[Edge]) -> list[Edge]:
             and other is not None
             and center.space is not other.space
             and not any(f.space.mixing or f.space.blocks() is not None for f in (center, other))
-            and other.space.within is GeneralLinear
-            and times[id(other.space)] == 1
+            and other.space.within is GeneralLinear  # a matrix that depends on the gain obeys no other rule
+            and times[id(other.space)] == 1  # it follows one centre
             and gains[edge.gain, edge.part] == 1
             and edge.gain not in state.labels
+            # by g⁻¹Ag with a g next to 0 all digits would be lost
             and (gain.is_meta or bool(gain.min() > 1e-6 * gain.max()))
         )
 
@@ -141,6 +145,7 @@ def _join(state: Inference, edge: Edge) -> None:
     pairs = zip(*aligned(edge.after, edge.before), strict=False)
     if any(len(s) != len(t) for s, t in pairs if not (zero(s) or zero(t))):
         state.freeze((edge.before, edge.after), f"{edge.why} of units that are divided in two ways")
+    # behind y = g·x the gain is multiplied by what multiplies y over what multiplies x
     gain = scaled(edge.after, edge.before, -1)  # of batch norm, over the deviation
     if edge.gain in state.labels and edge.parts == 1:
         wide = _wide(state, edge)
@@ -187,6 +192,7 @@ def _frozen(state: Inference) -> list[tuple[int, str, list[str]]]:
         for space in _leaves(label):
             where.setdefault(id(space), (space, []))[1].append(name)
     rows = []
+    # what an input or an output freezes is not hidden: named where it keeps a parameter from moving at all
     for space, names in where.values():
         reasons, shown = space.reasons, names
         if all(reason.startswith(BOUNDARY) for reason in reasons):

@@ -32,7 +32,7 @@ def imbalance(space: WeightSpace, model: nn.Module) -> dict[str, Float[Tensor, "
     Returns:
         By the name of each space, the derivatives along the k scalings of its b blocks of n units.
     """
-    logs = _still(space)
+    logs = _no_scaling(space)
     half = _half_squared_norm(space, model, logs)
     return dict(zip(logs, torch.autograd.grad(half, list(logs.values())), strict=True)) if logs else {}
 
@@ -71,7 +71,7 @@ def balance(space: WeightSpace, model: nn.Module) -> Moved:
             "Expected a model without batch norm, was given one with it: in front of batch norm weights can "
             "be arbitrarily small, so no point of the orbit has the smallest norm."
         )
-    logs, element = _still(space), space.identity()
+    logs, element = _no_scaling(space), space.identity()
     linear = tuple(each.name for each in space.spaces if each.matrices and not each.matrices.self_dual)
     if not logs:
         return Moved(space.act(model, element), element, linear)
@@ -95,7 +95,7 @@ def balance(space: WeightSpace, model: nn.Module) -> Moved:
     return Moved(space.act(model, element), element, linear)
 
 
-def _still(space: WeightSpace) -> dict[str, Tensor]:
+def _no_scaling(space: WeightSpace) -> dict[str, Tensor]:
     """Logarithms of scalings, all 0, with gradients; a scalar multiple of a matrix is not one of them."""
     return {
         name: move.log.requires_grad_()

@@ -85,12 +85,12 @@ def match(
     if runs or not any(_differ(state[k], target[k]) for k in touched):
         return Moved(moved, total, space.called(undetermined))
     del moved
-    everything, still = {*range(len(space.spaces))}, Action(solution, {}, state)
+    everything, unmoved = {*range(len(space.spaces))}, Action(solution, {}, state)
     for _ in range(sweeps):
         before = total
         for hidden in space.spaces:
             if hidden.permuted and hidden.base is None:
-                models, found = [(target, still), (state, still)], [*places(solution, hidden, state)]
+                models, found = [(target, unmoved), (state, unmoved)], [*places(solution, hidden, state)]
                 if hidden.index not in undetermined:  # what an open element moves would only mislead
                     found = [each for each in found if each.others.isdisjoint(undetermined)] or found
                 move = _assigned(hidden, rows(found, models, everything, exact=False), None)
