@@ -2,10 +2,10 @@
 
     python benchmarks/bench_peers.py [--short] [--record]
 
-The peers are the extra `peers`, and scipy and scikit-learn, which are ours too. Two are in no extra, and
-are measured where they are installed: repsim, which has no wheels and needs a C++ compiler, and rebasin,
-whose last release is of 2023. Peers that are missing are named and left out. Each row is one size in one
-precision. Fails where values differ by more than the tolerance of the row, or where a time exceeds the
+The peers are the extra `peers`, and numpy, scipy, torch and scikit-learn, which are ours too. Two are in no
+extra, and are measured where they are installed: repsim, which has no wheels and needs a C++ compiler, and
+rebasin, whose last release is of 2024. Peers that are missing are named and left out. Each row is one size in
+one precision. Fails where values differ by more than the tolerance of the row, or where a time exceeds the
 peer's by more than budgets.yml allows. `--short` measures one small size of each; `--record` writes the
 tables of the book's page *Beside other libraries*.
 """
@@ -13,6 +13,7 @@ tables of the book's page *Beside other libraries*.
 import contextlib
 import copy
 import io
+import itertools
 import sys
 import warnings
 from collections.abc import Callable
@@ -90,6 +91,32 @@ def procrustes_similarity(n: int, p: int, dtype: torch.dtype) -> Calls:
         return 1 - np.sqrt(2 - 2 * nuclear) / 2
 
     return lambda: similarity.procrustes(X, Y, dtype=dtype), theirs
+
+
+def procrustes_angle(n: int, p: int, dtype: torch.dtype) -> Calls:
+    """As netrep does it: the nuclear norm of the product of centred features."""
+    X, Y = drawn(n, p, p, dtype)
+
+    def theirs() -> float:
+        A, B = (Z - Z.mean(0) for Z in (X.numpy(), Y.numpy()))
+        return np.arccos(np.linalg.norm(A.T @ B, "nuc") / np.linalg.norm(A) / np.linalg.norm(B))
+
+    return lambda: similarity.procrustes(X, Y, form="angular"), theirs
+
+
+def permutation(n: int, p: int, dtype: torch.dtype) -> Calls:
+    from scipy.optimize import linear_sum_assignment
+
+    X, noise = drawn(n, p, p, dtype)
+    Y = X.roll(1, 1) + noise / 2
+    ours = lambda: alignment.fit(X, Y, alignment.permutation).weight.argmax(0)  # noqa: E731
+    return ours, lambda: linear_sum_assignment(X.numpy().T @ Y.numpy(), maximize=True)[1]
+
+
+def lstsq(n: int, p: int, dtype: torch.dtype) -> Calls:
+    X, Y = drawn(n, p, p, dtype)
+    ours = lambda: alignment.fit(X, Y, affine=False).weight.T  # noqa: E731
+    return ours, lambda: torch.linalg.lstsq(X, Y, driver="gelsy").solution
 
 
 def least_squares(n: int, p: int, dtype: torch.dtype) -> Calls:
@@ -233,6 +260,43 @@ def persistence(n: int, dtype: torch.dtype) -> Calls:
     return lambda: in_order(genni.persistence(values).to_numpy()), theirs
 
 
+def weight_matching(width: int, dtype: torch.dtype) -> Calls:
+    """The coordinate descent of Git Re-Basin for one architecture, in a few lines."""
+    from scipy.optimize import linear_sum_assignment
+
+    layers = [torch.nn.Linear(p, q) for p, q in itertools.pairwise([10, width, width, 5])]
+    for k, parameter in enumerate(p for layer in layers for p in layer.parameters()):
+        parameter.data = draw(*parameter.shape, dtype=torch.float32, seed=k)
+    one = torch.nn.Sequential(layers[0], torch.nn.ReLU(), layers[1], torch.nn.ReLU(), layers[2]).eval()
+    space = weightspace.find_symmetries(one, torch.zeros(1, 10))
+    element = {
+        name: move._replace(log=0 * move.log)
+        for name, move in space.sample(torch.Generator().manual_seed(0)).items()
+    }
+    other = space.act(one, element)  # permuted alone: the peer knows no scales
+    A, B = ([m for m in net if isinstance(m, torch.nn.Linear)] for net in (one, other))
+
+    def theirs() -> Tensor:
+        orders = [torch.arange(width), torch.arange(width)]
+        for _ in range(20):
+            before = [order.clone() for order in orders]
+            for k in (0, 1):
+                reads = B[k].weight[:, orders[0]] if k else B[k].weight
+                writes = B[k + 1].weight if k else B[k + 1].weight[orders[1]]
+                alike = A[k].weight @ reads.T + A[k].bias.outer(B[k].bias) + A[k + 1].weight.T @ writes
+                found = linear_sum_assignment(alike.detach().numpy(), maximize=True)[1]
+                orders[k] = torch.as_tensor(found)
+            if all(map(torch.equal, before, orders)):
+                return torch.stack(orders)
+        return torch.stack(orders)
+
+    def ours() -> Tensor:
+        element = weightspace.match(space, one, other).element
+        return torch.stack([move.order[0] for move in element.values()])
+
+    return ours, theirs
+
+
 def matching(width: int, dtype: torch.dtype) -> Calls:
     """The mean accuracy half-way between matched networks, whose batch norm is estimated again."""
     from rebasin import PermutationCoordinateDescent
@@ -282,6 +346,10 @@ CASES = [
     Case("orthogonal Procrustes", "scipy", procrustes, WIDTHS, BOTH),
     Case("Procrustes similarity", "scipy", procrustes_similarity, WIDTHS, BOTH),
     Case("least squares", "sklearn", least_squares, WIDTHS),
+    Case("Procrustes angle", "numpy", procrustes_angle, [(2000, 128), (200, 16)]),
+    Case("permutation of units", "scipy", permutation, [(2000, 512), (2000, 64)]),
+    Case("least squares, no bias", "torch", lstsq, [(2000, 64), (5000, 256)], BOTH),
+    Case("matching an MLP", "scipy", weight_matching, [(256,), (64,)], SINGLE),
     Case("lasso", "sklearn", lasso, [(2000, 64), (200, 16), (2000, 256)]),
     Case("CCA", "sklearn", cca, [(1000, 16), (200, 4), (2000, 32)]),
     Case("11 powers of a rotation", "scipy", power, [(64,), (8,), (256,)]),
@@ -364,10 +432,10 @@ def table(rows: list[Row]) -> None:
         for r in rows
     ))  # fmt: skip
     distributions = {"sklearn": "scikit-learn", "ot": "POT", "torch_cka": "torch-cka"}
-    packages = [distributions.get(peer, peer) for peer in dict.fromkeys(row.peer for row in rows)]
-    write(
-        HERE / "peers_run.csv", ("What", "Value"), provenance([p for p in packages if p != "scipy"], QUALITY)
-    )
+    peers = [row.peer for row in rows if row.peer not in ("torch", "numpy", "scipy")]
+    packages = [distributions.get(peer, peer) for peer in dict.fromkeys(peers)]
+    packages += ["lapx"] if find_spec("lap") else []
+    write(HERE / "peers_run.csv", ("What", "Value"), provenance(packages, QUALITY))
 
 
 if __name__ == "__main__":

@@ -132,11 +132,8 @@ def test_layers_compare_as_on_the_cpu(pair, digits, measure):
     assert abs(one - two) < 1e-9
 
 
-def test_minibatches_and_nulls_are_those_of_the_cpu(pair, digits):
+def test_nulls_are_those_of_the_cpu():
     draws = [torch.Generator().manual_seed(0) for _ in "12"]
-    there = compare(*pair, ["relu2"], digits.images, minibatch=30, generator=draws[0], device="cuda")
-    here = compare(*pair, ["relu2"], digits.images, minibatch=30, generator=draws[1], device="cpu")
-    assert abs(there - here).max().max() < 1e-4
     X, Y = normal64(30, 5), normal64(30, 5, seed=1)
     for kind in ("shuffle", "gaussian"):
         asked = zip(DEVICES, draws, strict=True)

@@ -1,7 +1,6 @@
-"""All layers at once against pair by pair; blocks, disk and minibatches; nulls."""
+"""All layers at once against pair by pair; blocks and nulls."""
 
 from functools import partial
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -12,8 +11,7 @@ from torch import Tensor, nn
 from intertwine.alignment import statistics
 from intertwine.dissection import haar_rotation
 from intertwine.features import channels_first, record
-from intertwine.similarity import MEASURES, Measure, cka, compare, gram, grelu_cka, hsic, null, procrustes
-from intertwine.similarity.layer_hsic import batch_hsic
+from intertwine.similarity import MEASURES, Measure, cka, compare, grelu_cka, null, procrustes
 from intertwine.similarity.moments import compressed
 from intertwine.weightspace import find_symmetries
 from intertwine_book import models
@@ -123,31 +121,6 @@ def test_a_budget_of_memory_makes_more_blocks_and_too_small_a_one_is_refused(set
     assert sizes[0] == 30 and sizes[0] > sizes[1] > sizes[2] >= 2
     with pytest.raises(ValueError, match="raise memory="):
         Blocks(*sides, images, "features", memory=10**4, device="cpu")
-
-
-def test_the_mean_of_hsic_1_over_all_batches_is_that_of_all_samples():
-    K, L = (gram(normal(7, 3, seed=seed).double(), "linear") for seed in range(2))
-    whole = torch.stack([torch.stack([hsic(A, B) for B in (K, L)]) for A in (K, L)])
-    for size in (4, 5, 6):
-        batches = [torch.tensor(batch) for batch in combinations(range(7), size)]
-        mean = sum(batch_hsic(torch.stack([A[b][:, b] for A in (K, L)])) for b in batches) / len(batches)
-        assert torch.allclose(mean, whole)
-
-
-@pytest.mark.parametrize("name", ["cka", "grelu cka"])
-def test_minibatches_come_near_the_whole(setting, name):
-    first, second, images = setting
-    whole = compare(first, second, LAYERS, images, measure=name, device="cpu")
-    one = compare(
-        first, second, LAYERS, images, measure=name, minibatch=30, generator=generator(0), device="cpu"
-    )
-    assert (one - whole).abs().to_numpy().max() < 1e-9  # a batch of all images, in another order
-    passes = [
-        compare(first, second, LAYERS, images, name, minibatch=10, generator=generator(k), device="cpu")
-        for k in range(8)
-    ]
-    errors = [float((table - whole).abs().to_numpy().max()) for table in (sum(passes) / 8, passes[0])]
-    assert errors[0] < 0.12 and errors[0] < errors[1]
 
 
 def test_compressed_features_have_the_same_moments():

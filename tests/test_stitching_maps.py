@@ -1,6 +1,7 @@
 """Stitch layers: each is the matrix that it says it is, and stays in its set while it is trained."""
 
 import copy
+import inspect
 import itertools
 import sys
 
@@ -25,6 +26,7 @@ from intertwine.stitching import (
     OrthogonalMap,
     Sparse,
     Stitch,
+    maps,
 )
 from intertwine.stitching.maps import options_of
 
@@ -233,7 +235,7 @@ def test_entropic_uses_the_permutation_and_the_gradient_of_the_relaxation(seed):
 def test_wide_stitches_solve_the_assignment_rarely_and_are_judged_by_the_best(n, solved, monkeypatch):
     A, B = normal(300, n).relu(), normal(300, n, seed=1).relu()
     stitch, calls = Entropic(Statistics.of(A, B)).train(), []
-    module = sys.modules["intertwine.stitching.maps.matching"]
+    module = sys.modules["intertwine.stitching.maps.scaled_permutations"]
     monkeypatch.setattr(module, "assignment", lambda *a, **k: calls.append(1) or assignment(*a, **k))
     for step in range(12):
         assert GReLU(n).contains(stitch.weight.detach().double(), tol=1e-5)
@@ -285,3 +287,19 @@ def test_an_isometry_is_completed_alike_in_every_process_and_draws_nothing_from_
         states.append(OrthogonalMap(torch.eye(5)[:, :3]).state_dict())
         assert torch.equal(torch.get_rng_state(), before)
     assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
+
+
+def test_the_page_lists_every_kind_with_its_options():
+    listed = str(maps.__doc__).split("\n- ")[1:]
+    given = {}
+    for line in listed:
+        head = line.partition(":")[0]
+        names, _, options = head.replace("``", "").partition(" (")
+        given |= {name: options.rstrip(")") for name in names.split(", ")}
+    for name, kind in KINDS.items():
+        written = (
+            key if default is inspect.Parameter.empty else f"{key}={default}"
+            for key, default in options_of(kind).items()
+        )
+        assert given.pop(name) == ", ".join(written)
+    assert not given

@@ -14,7 +14,7 @@ from intertwine.checks import check_tensor, warn
 from intertwine.similarity.blocks import Blocks
 from intertwine.similarity.cca import MORE
 from intertwine.similarity.inputs import Spatial
-from intertwine.similarity.layer_hsic import all_samples, minibatches, ratios
+from intertwine.similarity.layer_hsic import all_samples, ratios
 from intertwine.similarity.moments import compressed
 from intertwine.similarity.registry import MEASURES, Measure, as_measure
 
@@ -31,8 +31,6 @@ def compare(
     layers2: Sequence[str] | None = None,
     spatial: Spatial | None = None,
     memory: int = 2**30,
-    minibatch: int | None = None,
-    generator: torch.Generator | None = None,
     device: str | torch.device = "auto",
     batch_size: int = 200,
 ) -> pd.DataFrame:
@@ -65,9 +63,6 @@ def compare(
             maps of unlike sizes are resampled to the larger by nearest neighbours, as the authors of
             godfrey2022 did.
         memory: bytes for features and Gram blocks, beside the models and the images.
-        minibatch: images in a batch, over which HSIC_1 is averaged before the ratio is taken: unbiased for
-            HSIC_1, consistent for the ratio, in time linear in n; all images at once when not given.
-        generator: of the minibatches, on the CPU.
 
     Returns:
         Rows `layers`, columns `layers2`; the measure says whether higher is more similar.
@@ -100,22 +95,14 @@ def compare(
         raise ValueError(f"Expected at least 4 images, was given {len(images)}.")
     if by_grams and spatial == "samples":
         raise ValueError("Expected images as samples, for Gram blocks: choose 'features', 'mean' or 'sum'.")
-    small = minibatch is not None and (minibatch < 4 or generator is None)
-    if minibatch is not None and (small or not by_grams or measure.name == "cka biased"):
-        raise ValueError(
-            "Expected minibatches of at least 4 images, with a generator, for an unbiased CKA; was "
-            f"given minibatch={minibatch} for {measure.name!r}."
-        )
     sides = ((model1, layers), (model2, layers2))
     blocks = Blocks(*sides, images, spatial, memory=memory, device=device, batch_size=batch_size)
     if measure.needs == "moments":
         values = _by_moments(blocks, measure, layers, layers2)
     elif not by_grams:
         values = _by_features(blocks, measure, spatial, len(layers))
-    elif minibatch is None or generator is None:
-        values = ratios(all_samples(blocks, measure.name), len(layers))
     else:
-        values = ratios(minibatches(blocks, measure.name, minibatch, generator), len(layers))
+        values = ratios(all_samples(blocks, measure.name), len(layers))
     return pd.DataFrame(values.numpy(force=True), index=list(layers), columns=list(layers2))
 
 

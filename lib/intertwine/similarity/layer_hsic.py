@@ -11,7 +11,7 @@ from intertwine.alignment.self_product import self_product
 from intertwine.features import rows
 from intertwine.similarity.blocks import Blocks, LayerFeatures
 from intertwine.similarity.grams import max_gram
-from intertwine.similarity.hsic import Estimator, u_centred
+from intertwine.similarity.hsic import Estimator
 
 KERNELS = {"cka": "linear", "cka biased": "linear", "cka max": "max", "grelu cka": "max"}
 
@@ -56,13 +56,6 @@ class Sums:
         return (self._products - 2 / n * (rows @ rows.T) + totals.outer(totals) / n**2) / (n - 1) ** 2
 
 
-def batch_hsic(grams: Float[Tensor, "L b b"]) -> Float[Tensor, "L L"]:
-    """The unbiased HSIC_1 of every pair, from one batch of b samples."""
-    b = grams.shape[1]
-    flat = torch.stack([u_centred(K).flatten() for K in grams])
-    return flat @ flat.T / (b * (b - 3))
-
-
 def all_samples(blocks: Blocks, measure: str) -> Float[Tensor, "L L"]:
     """HSIC between the kernels of all layers, from all pairs of blocks; `measure` is a key of `KERNELS`."""
     prepare = _preparation(blocks, measure)
@@ -73,18 +66,6 @@ def all_samples(blocks: Blocks, measure: str) -> Float[Tensor, "L L"]:
             other = None if i == j else prepare(blocks[j])
             sums.add(_grams(block, other, KERNELS[measure]), i * blocks.size, j * blocks.size)
     return sums.hsic()
-
-
-def minibatches(blocks: Blocks, measure: str, batch: int, generator: torch.Generator) -> Float[Tensor, "L L"]:
-    """The mean of HSIC_1 over random batches, whose expectation is HSIC_1 of all; the rest is left out."""
-    prepare, batch = _preparation(blocks, measure), min(batch, blocks.images)
-    batches = torch.randperm(blocks.images, generator=generator).split(batch)
-    values = [
-        batch_hsic(_grams(prepare(blocks.rows(which)), None, KERNELS[measure]))
-        for which in batches
-        if len(which) == batch
-    ]
-    return torch.stack(values).mean(0)
 
 
 def ratios(hsic: Float[Tensor, "L L"], first: int) -> Float[Tensor, "p q"]:

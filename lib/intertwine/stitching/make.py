@@ -9,9 +9,8 @@ from torch import Tensor, nn
 
 from intertwine.alignment import LinearMap
 from intertwine.data import Dataset
-from intertwine.stitching.join import as_module, join
 from intertwine.stitching.junction import Junction
-from intertwine.stitching.kinds import Kind, build, check_kind, described
+from intertwine.stitching.kinds import Kind, as_module, build, check_kind, described, join
 from intertwine.stitching.stitch_recipes import STILL, STITCH_RECIPES, StitchRecipe
 from intertwine.stitching.stitched import Layers, Stitched
 from intertwine.stitching.task_loss import EpochMeasure, Penalty, Training, train_together

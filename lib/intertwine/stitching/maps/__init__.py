@@ -1,18 +1,21 @@
-"""The kinds of stitches from p channels to q, by name, with their options."""
+"""The kinds of stitches from p channels to q, by name, with their options.
 
-import inspect
+- ``identity``: no stitch, the baseline.
+- ``random permutation``: another baseline.
+- ``least squares``, ``full`` (affine=True): every matrix, from least squares on.
+- ``low rank`` (rank, affine=True): matrices of rank at most `rank`, from reduced-rank regression on.
+- ``sparse`` (alpha, affine=True): the lasso, or every matrix with a penalty on the sum of its entries.
+- ``orthogonal`` (affine=False): orthogonal matrices, from the Procrustes map on; isometries where p < q.
+- ``permutation`` (affine=False): the permutation nearest to the activations.
+- ``scaled permutation``: the permutation of best matching activations, with positive scales.
+- ``G_ReLU``: permutations with positive scales; trained by entropic assignment, p = q.
+- ``Birkhoff`` (alpha=0.1): permutations with scales by the relaxation of godfrey2022, trained only, p = q.
+"""
 
-from intertwine.stitching.maps.birkhoff import Birkhoff
-from intertwine.stitching.maps.entropic import Entropic
-from intertwine.stitching.maps.full import Full
-from intertwine.stitching.maps.identity import Identity
-from intertwine.stitching.maps.low_rank import LowRank
-from intertwine.stitching.maps.matched import Matched
-from intertwine.stitching.maps.orthogonal import OrthogonalMap
-from intertwine.stitching.maps.permutation import Permutation
-from intertwine.stitching.maps.random_permutation import RandomPermutation
-from intertwine.stitching.maps.sparse import Sparse
+from intertwine.stitching.maps.matrices import Full, LowRank, OrthogonalMap, Sparse
+from intertwine.stitching.maps.scaled_permutations import Birkhoff, Entropic, Matched
 from intertwine.stitching.maps.stitch import FromMatrix, Stitch, options_of
+from intertwine.stitching.maps.untrained import Identity, Permutation, RandomPermutation
 
 KINDS: dict[str, type] = {
     "identity": Identity,
@@ -27,25 +30,6 @@ KINDS: dict[str, type] = {
     "G_ReLU": Entropic,
     "Birkhoff": Birkhoff,
 }
-
-
-def described(name: str) -> str:
-    """A kind's name, its options, and the first sentence of its class.
-
-    Example:
-        >>> described("orthogonal")
-        '``orthogonal`` (affine=False): Orthogonal matrices from the orthogonal Procrustes map on; ...'
-    """
-    kind = KINDS[name]
-    options = [
-        key if default is inspect.Parameter.empty else f"{key}={default}"
-        for key, default in options_of(kind).items()
-    ]
-    listed = f" ({', '.join(options)})" if options else ""
-    return f"``{name}``{listed}: {str(inspect.getdoc(kind)).splitlines()[0]}"
-
-
-__doc__ = f"{__doc__}\n\n" + "\n".join(f"- {described(name)}" for name in KINDS) + "\n"
 
 __all__ = [
     "KINDS",
