@@ -133,7 +133,7 @@ def lasso(n: int, p: int, dtype: torch.dtype) -> Calls:
     X, Y = drawn(n, p, p, dtype)
     alpha = 0.05 * n
     peer = Lasso(alpha / n, fit_intercept=False, tol=1e-10)
-    ours = lambda: alignment.fit(X, Y, alignment.lasso, alpha=alpha).weight  # noqa: E731
+    ours = lambda: alignment.fit(X, Y, alignment.lasso, alpha=alpha, affine=False).weight  # noqa: E731
     return ours, lambda: peer.fit(X.numpy(), Y.numpy()).coef_
 
 

@@ -31,9 +31,11 @@ def reestimate(network: nn.Module, batches: Iterable[Values]) -> None:
     norms, seen = tracked(network), 0
     if not norms:
         return  # nothing would learn from the batches
+    # the caller's own, given back at the end
     before = [norm.momentum for norm in norms]
     with evaluating(network), torch.no_grad():
         for norm in norms:
+            # else the old network's statistics would keep a share
             norm.reset_running_stats()
             norm.momentum = None  # an average over all batches
             norm.train()

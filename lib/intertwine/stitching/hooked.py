@@ -31,6 +31,7 @@ class Front(nn.Module):
         def stop(module: nn.Module, inputs: object, output: Any) -> None:
             raise _Reached(output)
 
+        # an exception leaves the model at once: what lies behind the layer is not computed
         with lookup(self.model, [self.layer])[self.layer].register_forward_hook(stop):
             try:
                 self.model(x)
@@ -75,6 +76,7 @@ def by_hooks(model: nn.Module, layer: str, example: Tensor) -> tuple[nn.Module, 
     Raises:
         ValueError: more than the layer's output crosses the cut, or the layer is called twice.
     """
+    # checked on a second input: if anything else crossed the cut it would be that of the first
     front, back = Front(model, layer), Back(model, layer, example[:1])
     other = back.example.flatten(1).flip(1).view_as(back.example)  # another input of the model
     if other.is_floating_point():  # as it may have one entry, or be the same both ways

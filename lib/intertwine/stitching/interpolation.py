@@ -25,6 +25,7 @@ def between(model1: nn.Module, model2: nn.Module, fraction: float) -> nn.Module:
 
     The models, of the same shapes, are not changed; t is the `fraction` of the way from model 1 to model 2.
     """
+    # buffers of whole numbers, such as counts of batches, stay those of model 1
     network = copy.deepcopy(model1)
     first, others = model1.state_dict(), model2.state_dict()
     for name, x in network.state_dict().items():
@@ -72,6 +73,7 @@ def line(
         network = between(model1, model2, fraction)
         device = devices.like(network).device
         rows.append(["interpolated", fraction, evaluate(network, test.images, test.labels)])
+        # averaged weights have activations of too little variance, which their statistics do not show
         batches = (batch.to(device) for batch in train.images.split(200))
         reestimate(network, batches)
         rows.append(["re-estimated", fraction, evaluate(network, test.images, test.labels)])
@@ -106,6 +108,7 @@ def barriers(lines: pd.DataFrame, by: Sequence[str], accuracy: str = "accuracy")
                 f"{dict(zip(by, key, strict=True))}: name in `by` all columns that tell lines apart, such as "
                 "batch_norm."
             )
+        # the chord: what accuracy would be if it changed in proportion
         one, two = value[fraction == 1].item(), value[fraction == 0].item()
         rows.append([*key, one, two, min(one, two), (fraction * one + (1 - fraction) * two - value).max()])
     return pd.DataFrame(rows, columns=[*by, "one", "two", "worse", "barrier"])

@@ -83,14 +83,17 @@ class Junction:
                 for model in (model1, model2):
                     check_data(model, dataset.images, dataset.labels)
         for which, model in (("1", model1), ("2", model2)):
+            # autocast and stored values assume it, and a back in float64 could not take them
             own = next((p.dtype for p in model.parameters() if p.is_floating_point()), torch.float32)
             if own != torch.float32:
                 raise ValueError(f"Expected networks in float32, model {which} is in {own}: use .float().")
         self.device = devices.pick(device)
         example = train.images[:1]
+        # one image suffices for shapes, and runs before all of them are moved to the device
         *fronts, back, self.widths = cut(model1, model2, at, example, shortcut=shortcut)
         """Channels of layer 1 and of layer 2."""
         for part in (*fronts, back):
+            # frozen: gradients must reach the stitch through the back, but nothing behind it moves
             devices.channels_last(part.requires_grad_(False).to(self.device)).eval()
         (self.front, self.front2), self.back = fronts, back
         self.model2 = nn.Sequential(self.front2, back)
@@ -127,6 +130,7 @@ class Junction:
     def targets(self, name: str) -> Float[Tensor, "n classes"]:
         """Model 2's probabilities for the images of a set."""
         if name not in self._targets:
+            # once for all stitches, as model 2 never changes
             logits = all_outputs(self.model2, self.images(name), dtype=self.precision(name))
             self._targets[name] = logits.float().softmax(1)
         return self._targets[name]
@@ -153,6 +157,7 @@ class Junction:
 
     def _inputs(self, name: str, exact: bool) -> tuple[Tensor, torch.dtype]:
         """The images of a set, and the type of autocast that their values are computed in."""
+        # a closed form or an accuracy in bfloat16 would be off by more than stitches differ
         if exact and self.precision(name) != torch.float32:
             return self.data(name).images, torch.float32
         return self.images(name), self.precision(name)
@@ -177,6 +182,7 @@ class Junction:
     @cached_property
     def statistics(self) -> Statistics:
         """Of the two layers on the first training images, without autocast; every position is a row."""
+        # the first ones, not drawn: two kinds at one place are fitted to the same images
         images = self.data("train").images[: self._fit_images]
         both = (outputs(part, images) for part in (self.front, self.front2))
         return statistics((as_tuple(a)[0], as_tuple(b)[0]) for a, b in zip(*both, strict=True))

@@ -62,8 +62,10 @@ def build(
                 f"given one that returns {described(made)}."
             )
         return LinearMap(made) if isinstance(made, Tensor) else made
+    # a name or a class of its own: from here on both are a class with `fit` or `start`
     made, name = _class(kind, "kind"), repr(kind) if isinstance(kind, str) else kind.__name__
     options = _filled(options, options_of(made), name)
+    # without a recipe it is the closed form, or what needs no training
     if not trained and start is None:
         if hasattr(made, "fit"):
             return made.fit(junction.statistics, **options)
@@ -79,6 +81,7 @@ def build(
         )
     if start is None:
         return made.start(junction, generator, **options)
+    # a kind with parameters of its own cannot take a matrix, such as a point of a polytope
     if not issubclass(made, FromMatrix):
         raise ValueError(
             f"Expected no start= for the kind {name}, which has its own, was given {described(start)}."
@@ -114,6 +117,7 @@ def _filled(given: dict[str, Any], known: dict[str, Any], name: str) -> dict[str
             f"Expected options of the kind {name} ({' and '.join(known) or 'none'}), was given "
             f"{', '.join(unknown)}."
         )
+    # in the order of the signature, so that the first one missing is the first one named
     options = known | given
     if missing := [each for each, value in options.items() if value is Parameter.empty]:
         raise ValueError(f"Expected {missing[0]}= for the kind {name}, was given none.")
@@ -135,6 +139,7 @@ def join(
     fit raise a ValueError, where all are on one device and of one type.
     """
     front, _, back, widths = cut(model1, model2, at, example, shortcut=shortcut)
+    # of the back's type, whose values it must make
     rest = Rest(as_module(map, devices.like(back)), back, shortcut)
     stitched = Stitched(front, rest)
     if example is not None and len({(p.device, p.dtype) for p in stitched.parameters()}) < 2:

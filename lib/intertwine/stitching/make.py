@@ -112,6 +112,7 @@ def stitch(
             raise ValueError(
                 f"Expected train=, the images that {described(kind)} is made from, was given none."
             )
+        # a map of one's own needs no data, so that nothing can be resampled or checked
         return join(model1, model2, at, kind, shortcut=shortcut)
     sets = {"validation": validation, "test": test}
     chosen = {"shortcut": shortcut, "device": device, "dtype": dtype, "fit_images": fit_images}
@@ -201,7 +202,9 @@ def stitch_all(
     Returns:
         The stitched networks by their names, in the same order.
     """
+    # all are made first: a wrong option ends the call before any hour is spent
     made = {name: _training(junction, **{"seed": seed, **options}) for name, options in kinds.items()}
+    # of one recipe and seed they meet the same batches, which pass model 1 once
     alike: dict[tuple[StitchRecipe, int], list[str]] = {}
     for name, training in made.items():
         alike.setdefault((training.recipe, training.seed), []).append(name)
@@ -234,9 +237,11 @@ def _training(
             f"Expected a StitchRecipe, was given a {type(recipe).__name__}: take one of STITCH_RECIPES, or "
             f"StitchRecipe(**vars(recipe))."
         )
+    # a training of no epoch re-estimates batch norm and judges as every other one does
     how = recipe or STILL
     if batch_norm is not None:
         how = replace(how, batch_norm=batch_norm)
+    # of the start alone: batches have streams of their own, the same for kinds with a draw and without
     generator = torch.Generator().manual_seed(seed)
     made = build(kind, junction, generator, trained=recipe is not None, **options)
     layer = as_module(made, torch.empty(0))  # trained in torch's default type

@@ -37,9 +37,11 @@ def split(model: nn.Module, layer: str, *, shortcuts: bool = False) -> tuple[nn.
             first, and back takes it.
     """
     lookup(model, [layer])
+    # no tracing: its parts are slices, whatever its layers do inside
     if is_chain(model) and layer in model._modules:
         end = list(model._modules).index(layer) + 1
         return subchain(model, 0, end), subchain(model, end)
+    # any other model is cut in the graph of its calls
     graph = _traced(model, layer)
     if lost := [str(node) for node in graph.nodes if not node.users and _in_place(model, node)]:
         raise Untraceable(f"Expected a use of what {lost[0]} returns, found none: write y = y.add_(x), say.")
@@ -51,8 +53,10 @@ def split(model: nn.Module, layer: str, *, shortcuts: bool = False) -> tuple[nn.
             f"give every call a module of its own."
         )
     (cut,) = calls
+    # the back is what depends on the layer; the front is what the back needs and does not depend on it
     behind = _reached(cut.users)
     values = _reached(node for node in graph.nodes if node.op == "placeholder")  # that depend on the input
+    # constants and parameters are no values: both parts have them
     needed = {source for node in behind for source in node.all_input_nodes}
     crossing = [node for node in graph.nodes if node in (needed & values) - behind - {cut}]
     if crossing and not shortcuts:
@@ -61,6 +65,7 @@ def split(model: nn.Module, layer: str, *, shortcuts: bool = False) -> tuple[nn.
             f"Expected the output of {layer!r} alone to cross the cut, so does {names}: cut at the end "
             f"of the block, or give shortcut='stitched' or 'passed on' (to split, shortcuts=True)."
         )
+    # the layer's own output comes first, by which a stitch knows it
     crossing = [cut, *crossing]
     (output,) = (node for node in graph.nodes if node.op == "output")
     return _part(model, graph, [], crossing), _part(model, graph, crossing, [output])
@@ -110,6 +115,7 @@ def _part(model: nn.Module, graph: fx.Graph, inputs: list[fx.Node], outputs: lis
     values = [part.placeholder("values")] if inputs else []
     if len(inputs) > 1:
         values = [part.call_function(getitem, (values[0], k)) for k in range(len(inputs))]
+    # nodes of the old graph are looked up as those of the new one
     copies = dict(zip(inputs, values, strict=True))
     wanted = _reached(outputs, inputs, back=True)
     for node in graph.nodes:

@@ -51,6 +51,7 @@ class Rest(nn.Module):
 
     def moved(self, values: Values) -> Values:
         """The values behind the stitch."""
+        # values behind the first are shortcuts that pass the cut
         first, *others = as_tuple(values)
         if self.shortcut == "stitched":
             others = [self.stitch(x) for x in others]
@@ -125,6 +126,7 @@ def cut(
             f"Expected as many values to cross both cuts, {len(ours)} leave {layer1!r}, {len(theirs)} go on "
             f"behind {layer2!r}: take both layers inside a block, or neither."
         )
+    # a map of channels needs the same kind of positions on both sides
     if [x.ndim for x in ours] != [x.ndim for x in theirs]:
         shapes = [tuple(values[0].shape[1:]) for values in (ours, theirs)]
         raise ValueError(
@@ -138,6 +140,7 @@ def cut(
                 f"Expected shortcuts that can be {shortcut}, was given one of {wide} channels for one "
                 f"of {wanted}, at layers of {at1} and {at2}: choose others."
             )
+    # only maps of unlike sizes are resampled: tokens and features have no neighbours to interpolate
     sizes = [
         tuple(y.shape[2:]) if x.ndim == 4 and x.shape[2:] != y.shape[2:] else None
         for x, y in zip(ours, theirs, strict=True)
@@ -158,6 +161,7 @@ def _parts(
     except Untraceable:
         if example is None:
             raise
+        # it runs the model, so that branches of its forward do not matter; but only one value may cross
         front, back = by_hooks(model, layer, example)
     if example is None:
         layers = [m for m in front.modules() if isinstance(m, CHANNELS_FIRST + CHANNELS_LAST)]
@@ -166,6 +170,7 @@ def _parts(
                 f"Expected train= for layer {layer!r}, which follows {layers[-1]}, was given none: a "
                 f"few images show which axis holds the channels."
             )
+    # stitches map the last axis of three, so such a signal is turned, and turned back before model 2
     elif channels_first(model, layer, example):
         return nn.Sequential(front, Crossing()), nn.Sequential(Crossing(), back)
     return front, back
@@ -191,4 +196,5 @@ def run_part(part: nn.Module, values: Values, dtype: torch.dtype = torch.float32
 
 
 def _resampled(x: Float[Tensor, "n c h w"], size: tuple[int, ...]) -> Float[Tensor, "n c h2 w2"]:
+    # antialiased, so that every pixel counts where the size shrinks
     return F.interpolate(x.float(), size, mode="bilinear", antialias=True).to(x.dtype)

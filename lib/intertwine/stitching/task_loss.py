@@ -53,8 +53,10 @@ class Training:
         measure: EpochMeasure | None = None,
     ) -> None:
         self.junction, self.recipe, self.seed = junction, recipe, seed
+        # copies: many stitches share one junction, and a re-estimated back is another network
         self.layer, self.measure = copy.deepcopy(layer).to(junction.device), measure
         self.rest = Rest(self.layer, copy.deepcopy(junction.back), junction.shortcut).eval()
+        # one image shows a layer that does not fit before hours of training do
         values = run_part(junction.front, junction.images("train")[:1], junction.dtype)
         check_fit(self.rest, values, junction.widths, junction.dtype)
         self.objective = _Objective(self.rest, penalty)
@@ -64,6 +66,7 @@ class Training:
         self.rank = self._judge(start)
         self.best, self.chosen = copy.deepcopy(self.rest), 0
         if recipe.epochs:
+            # decay would draw a bias to 0, and a point of a polytope into it: no map gets simpler by that
             spared = layer.undecayed if isinstance(layer, Stitch) else ("bias",)
             named = self.layer.named_parameters()
             self.optimizer = build_optimizer(recipe, named, decays=lambda name: name not in spared)
@@ -73,6 +76,7 @@ class Training:
         hooks: dict[str, Any] = {"added_loss": self.objective.added}
         if isinstance(self.layer, Stitch):
             hooks |= {"before_step": self.layer.advance, "after_step": self.layer.project}
+        # in training mode they normalise by the batch, as its values behind a stitch are none that they know
         norms = tracked(self.rest.back) if self.recipe.batch_norm == "reestimated" else []
         # all else stays in evaluation mode, as it is judged: both networks without dropout
         for module in (self.layer, *norms):
@@ -87,6 +91,7 @@ class Training:
     def result(self) -> Stitched:
         """The stitched network of the best epoch."""
         history = pd.DataFrame(self.rows).drop(columns="images_per_s", errors="ignore")
+        # what is returned outlives the junction, and its owner may train it or move it
         front = copy.deepcopy(self.junction.front)
         made = Stitched(front, self.best, history, self.chosen, self.recipe)
         return made.eval().to(memory_format=torch.contiguous_format)
@@ -95,6 +100,7 @@ class Training:
         """Add accuracies to a row; returns the criterion of the best epoch: without validation, the epoch."""
         junction, network = self.junction, Stitched(self.junction.front, self.rest)
         if self.recipe.batch_norm == "reestimated":
+            # those of the batches lag behind the stitch: it is judged by statistics of what it is now
             reestimate(self.rest, junction.values("train", exact=True))
         if self.recipe.epochs and "test" in junction.sets and junction.test_each_epoch:
             row["test_accuracy"], row["test_loss"], _ = junction.judge(network, "test")
@@ -118,7 +124,9 @@ def train_together(trainings: Sequence[Training], *, progress: bool = False) -> 
     both = any(each.objective.penalty is not None for each in trainings)
     batches: _Batches | None = None
     for number in tqdm(range(first.recipe.epochs), unit="epoch", disable=not progress):
+        # made late: with no epoch nothing of the front has to be stored
         batches = batches or _Batches(first.junction, first.recipe, both)
+        # a single training reads each batch once: to keep it would cost memory alone
         keeps = len(trainings) > 1 and batches.worth_keeping()
         shared = _Kept(batches, number, first.seed) if keeps else batches
         for each in trainings:

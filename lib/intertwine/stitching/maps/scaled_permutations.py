@@ -58,6 +58,7 @@ class Matched(Stitch):
         self.widths = statistics.widths
         _, inputs, outputs, log_ratios = best_match(statistics)
         self.inputs, self.outputs = nn.Buffer(inputs), nn.Buffer(outputs)
+        # logarithms: every step of a training leaves the scales positive
         self.log_scales = parameter(log_ratios)
 
     @classmethod
@@ -99,6 +100,7 @@ class Entropic(Stitch):
         width = one_width(statistics.widths)
         cosines, _, outputs, log_ratios = best_match(statistics)
         self.scores = parameter(cosines.T)
+        # a scale belongs to an output, whichever input it is matched with later
         self.log_scales = parameter(torch.zeros_like(log_ratios).index_put((outputs,), log_ratios))
         self.temperature, self.steps, self.every = self.hot, 0, max(1, width // 64)
         self.kept: Tensor = nn.Buffer(torch.empty(0), persistent=False)
@@ -170,10 +172,12 @@ class Birkhoff(Stitch):
         return -self.alpha * self.P.norm()
 
     def advance(self, done: float) -> None:
+        # first the permutation: scales could make up for a bad one
         self.scaled = done >= 0.5
 
     @torch.no_grad()
     def project(self) -> None:
+        # after the step, as the authors do: a projected gradient, not a penalty
         self.scales.clamp_(min=0)
         self.P.copy_(_sinkhorn(self.P.clamp(min=0), 16))
 

@@ -79,6 +79,7 @@ class FromMatrix(Stitch):
         cls, junction: Junction, generator: torch.Generator, first: LinearMap | None = None, **options: Any
     ) -> Stitch:
         """The stitch of a map `first`, else of the closed form, or of a draw where there is none."""
+        # nearest to both networks' activations, and from there the task loss needs a few epochs
         if first is None and (fit := getattr(cls, "fit", None)):
             first = fit(junction.statistics, **options)
         first = first or cls.draw(junction.widths, generator, **options)
@@ -88,6 +89,7 @@ class FromMatrix(Stitch):
             raise ValueError(
                 f"Expected to start from a map of {p} channels to {q}, was given one of {given}."
             )
+        # a start with a bias may begin a kind without one, and the other way round
         affine = {**options_of(cls), **options}.get("affine", False)
         bias = torch.zeros(q) if first.bias is None else first.bias
         own = {name: value for name, value in options.items() if name != "affine"}
