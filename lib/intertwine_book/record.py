@@ -285,7 +285,7 @@ def _here() -> dict[str, str]:
 
     threads = torch.get_num_threads()
     cpu = f"{threads} CPU thread{'s' * (threads > 1)}"
-    machine = torch.cuda.get_device_name() if torch.cuda.is_available() else cpu
+    machine = torch.cuda.get_device_name() if torch.cuda.is_initialized() else cpu  # if it computed there
     return {"day": time.strftime("%Y-%m-%d"), "commit": (origin.commit() or "")[:7], "machine": machine}
 
 
