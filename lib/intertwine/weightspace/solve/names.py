@@ -47,11 +47,13 @@ def _name(state: Inference, solution: Solution, hidden: HiddenSpace, added: set[
     layers = {parameter.rpartition(".")[0] for parameter in run.names.values()}
     if named := [module for module in hidden.names if module not in idle] or [*hidden.names]:
         return named[0] + RESIDUAL * (named[0] in layers and hidden.index in added)
-    modules = [parameter.rpartition(".")[0].split(".") for parameter in hidden.writers]
-    shared = takewhile(lambda at: len({*at}) == 1, zip(*modules, strict=False))
-    module = ".".join(at[0] for at in shared) or hidden.writers[0].rpartition(".")[0]
+    if not (parameters := hidden.writers or hidden.readers):
+        return f"P{hidden.index}"
     if hidden.base is None and "blocks" not in hidden.why:
-        return hidden.writers[0]
+        return parameters[0]
+    modules = [parameter.rpartition(".")[0].split(".") for parameter in parameters]
+    shared = takewhile(lambda at: len({*at}) == 1, zip(*modules, strict=False))
+    module = ".".join(at[0] for at in shared) or parameters[0].rpartition(".")[0]
     blocks = hidden if hidden.base is None else solution.spaces[hidden.base]
     return f"{module}: {_part(hidden, attention='softmax' in [*hidden.why, *blocks.why])}"
 
