@@ -443,7 +443,8 @@ mean_curves(
 #
 # ## Adapt this
 #
-# A layer and an activation of your own, trained or not, on images of your own.
+# A network of your own, trained or not, on images of your own: any that `split` can cut after a layer and after the
+# activation that follows it, also one with shortcuts around them.
 # The group of Softplus contains only the permutations.
 
 # %%
@@ -451,16 +452,24 @@ from torch import einsum, manual_seed, nn
 
 from intertwine import groups
 from intertwine.alignment import Statistics, least_squares
+from intertwine.stitching import split
 from intertwine_book import data
 
 draw = manual_seed(0)  # of the initial weights as well
-layer, bend = nn.Conv2d(1, 6, 3, padding=1), nn.Softplus()
-z = layer(data.load("digits", "test", device="cpu").images[:300]).detach()
+mine = nn.Sequential(nn.Conv2d(1, 6, 3), nn.Softplus(), nn.Flatten())
+mine = mine.append(nn.Linear(216, 10)).eval()
+layer, activation = "0", "1"
+
+images = data.load("digits", "test", device="cpu").images[:300]
+front, back = split(mine, layer)[0], split(mine, activation)[1]
+bend, z = mine.get_submodule(activation), front(images).detach()
 for group in groups.Permutations(6), groups.GReLU(6), groups.Orthogonal(6):
     A = group.sample(draw).to(z)
-    moved = bend(einsum("ij,njhw->nihw", A, z))
+    moved = bend(einsum("ij,nj...->ni...", A, z))  # channels are axis 1
     R = least_squares(Statistics.of(moved, bend(z)))
-    print(f"{group}: {1 - R.r2:.1%} unexplained")
+    kept = back(R(moved)).argmax(1) == back(bend(z)).argmax(1)
+    print(f"{group}: {1 - R.r2:.1%} unexplained,", end=" ")
+    print(f"{kept.float().mean():.0%} of the answers are the same")
 
 # %% [markdown]
 # ## Exercises

@@ -788,7 +788,8 @@ print("another seed:", same_function(first, second).equal)
 #
 # ## Adapt this
 #
-# Any two `nn.Sequential(Linear, ReLU, Linear)`.
+# Any two `nn.Sequential(Linear, ReLU, Linear)`: the theorems are about ReLU.
+# For tanh, or more layers, take `same_network` of the table above.
 
 # %%
 import torch

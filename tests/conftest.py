@@ -116,6 +116,7 @@ def tiny_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Book:
     """A small book of which nothing was executed, the current folder."""
     book = write_tiny_book(tmp_path / "tiny")
     monkeypatch.setenv("TINY_WORLD", str(tmp_path))
+    monkeypatch.setenv("INTERTWINE_LOG", "")  # a run sets it
     monkeypatch.setenv("INTERTWINE_DATA", os.environ.get("INTERTWINE_DATA", ""))  # a command sets it
     monkeypatch.chdir(book.root)
     return book

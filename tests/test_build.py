@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import nbformat
-import pandas as pd
 import pytest
 from click.testing import CliRunner
 from helpers import RECORD
@@ -25,7 +24,7 @@ from intertwine_book.build import chapters, execute, freshness, progress, render
 from intertwine_book.build.cli import cli
 from intertwine_book.build.freshness import imported
 from intertwine_book.build.layout import Book, BookError
-from intertwine_book.build.status import times
+from intertwine_book.record import Record
 
 pytestmark = pytest.mark.filterwarnings("default")  # of the notebook machinery, not ours
 
@@ -145,9 +144,9 @@ def test_status_tells_fresh_from_stale(built_book):
     def states(profile: str) -> str:
         return CliRunner(env={"COLUMNS": "200"}).invoke(cli, ["status", "--profile", profile]).output
 
-    assert states("quick").count("never run") == 2 and states("smoke").count("fresh") == 2
+    assert "of 2 notebooks: 2 never run." in states("quick") and "of 2 notebooks: 2 fresh." in states("smoke")
     add(built_book, "02_second", "\n# %%\n0\n")
-    assert states("smoke").count("stale") == 1 and states("smoke").count("fresh") == 1
+    assert "1 fresh, 1 stale.\n02_second changed: its cells." in states("smoke")
 
 
 def test_pages_are_complete_only_if_their_stamp_says_so(built_book, monkeypatch):
@@ -407,16 +406,35 @@ def test_whatever_ends_a_run_its_notebook_is_kept_and_a_kernel_has_long_to_answe
         chapters.bring_up_to_date(task)
 
 
-def test_where_no_bar_is_drawn_lines_say_where_a_chapter_is_and_why_it_failed(monkeypatch):
+def test_where_no_bar_is_drawn_lines_say_where_a_chapter_is_and_why_it_failed(tmp_path):
     told = io.StringIO()
-    with progress.shown(Console(file=told, width=200), ["01_first", "02_second"]) as report:
+    with progress.shown(Console(file=told, width=200), ["01_first", "02_second"], tmp_path) as report:
         report("01_first", "cell 1 of 9", 1, 9)
         report("01_first", "cell 2 of 9", 2, 9)
-        monkeypatch.setattr(progress, "MINUTE", 0.0)
-        report("01_first", "cell 3 of 9", 3, 9)
         report("01_first", "failed: no luck", 1, 1)
-    wanted = ["01_first: cell 1 of 9", "01_first: cell 3 of 9", "01_first: failed: no luck"]
-    assert told.getvalue().splitlines() == wanted
+    assert told.getvalue().splitlines() == ["01_first: cell 1 of 9", "01_first: failed: no luck; 1 left"]
+
+
+def test_a_line_a_minute_says_how_many_cases_a_long_cell_has_computed(tmp_path, monkeypatch):
+    monkeypatch.setattr(progress, "MINUTE", 0.02)
+    monkeypatch.setenv("INTERTWINE_LOG", str(tmp_path / "01_first.log"))
+    told = tmp_path / "told"
+    with told.open("w", buffering=1) as file:
+        console = Console(file=file, width=200)
+        with progress.shown(console, ["01_first"], tmp_path) as report:
+            report("01_first", "cell 3 of 9", 3, 9)
+
+            @Record(own=tmp_path).table(side=[1, 2])
+            def areas(side):
+                if side == 2:  # the first one is done
+                    wait_for(lambda: told.read_text().count("1 of 2 cases") >= 2)
+                return {"area": side**2}
+
+    lines = told.read_text().splitlines()
+    assert lines[0] == "01_first: cell 3 of 9"
+    line = re.compile(r"01_first: cell 3 of 9, areas: 1 of 2 cases, \d\d:\d\d left, 0 min so far")
+    assert sum(line.fullmatch(each) is not None for each in lines) >= 2
+    assert not progress.last_step(tmp_path / "01_first.log")  # the table is there
 
 
 # one chapter
@@ -435,14 +453,3 @@ def test_run_takes_parameters_and_says_where_the_notebook_is(tiny_book, tmp_path
     assert other.exit_code == 1 and f"{output} is of 01_first: give another name" in other.output
     shown = CliRunner().invoke(cli, ["run", "1", "--parameters", "-p", "seed=3"]).output
     assert "seed: int = 3  # of everything random" in shown and runs(tiny_book) == {"01_first": 1}
-
-
-def test_how_long_a_record_takes_is_the_sum_of_what_is_on_record(tiny_book):
-    (tiny_book.root / "chapters/records").mkdir()
-    (tiny_book.root / "chapters/records/01_first.py").touch()
-    tiny_book.recorded("01_first").mkdir(parents=True)
-    for name, seconds in (("areas", [7200, 1800]), ("sides", [9000])):
-        table = pd.DataFrame({"seconds": seconds, "day": "2026-11-21", "machine": "1 CPU thread"})
-        table.to_csv(tiny_book.recorded("01_first") / f"{name}.csv")
-    again = Book(tiny_book.root)
-    assert times(again, again.notebooks) == ["records/01_first: 300 min for 3 rows, of all scales"]

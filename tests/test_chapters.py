@@ -207,6 +207,31 @@ def test_the_cell_to_adapt_runs_alone_by_the_public_library_and_the_book_s_data(
     assert not [*tmp_path.iterdir()]
 
 
+class Shortcut(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.bend = torch.nn.Conv2d(1, 6, 3, padding=1), torch.nn.ReLU()
+        self.more, self.head = torch.nn.Conv2d(6, 6, 3, padding=1), torch.nn.Linear(6, 10)
+
+    def forward(self, x):
+        h = self.bend(self.conv(x))
+        return self.head((h + self.more(h)).mean((2, 3)))
+
+
+def test_chapter_2_takes_a_network_with_shortcuts_and_its_group_costs_nothing(capsys):
+    network = re.compile(r"^mine = .*?^layer, activation = .*?$", re.DOTALL | re.MULTILINE)
+    code, changed = network.subn(
+        'mine, layer, activation = Shortcut().eval(), "conv", "bend"', to_adapt("02_sanity_rotations")
+    )
+    assert changed == 1
+    with torch.random.fork_rng():
+        exec(compile(code, "chapter 2", "exec"), {"Shortcut": Shortcut})
+    permuted, scaled, turned = capsys.readouterr().out.splitlines()
+    for line in (permuted, scaled):  # the group of ReLU
+        assert "0.0% unexplained, 100% of the answers" in line
+    assert "0.0% unexplained" not in turned
+
+
 @CHAPTERS
 def test_the_table_that_decides_calls_what_its_section_imports_or_the_chapter_defines(name):
     text = "\n".join(cell.source for cell in cells(name, "markdown"))

@@ -546,7 +546,7 @@ TANH, TANHS = nn.Sequential(FLAT, nn.Tanh()), models.fcn(activation="tanh")
 ONE, HALF = ShallowReLU([[1]], [0], [[1]], [0]), ShallowReLU([[0.5]], [0], [[1]], [0])
 SHALLOW: Rows = [
     (r"layers Linear, ReLU, Linear, was given Linear, Tanh", lambda: same_function(ONE, TANH)),
-    (r"Linear, Tanh, Linear: the theorems .* for ReLU alone", lambda: same_function(NET, TANHS)),
+    (r"Linear, Tanh, Linear: the theorems .* about ReLU; same_network", lambda: same_function(NET, TANHS)),
     (r"layers Linear, ReLU, Linear, was given Bilinear", lambda: same_function(NET, nn.Bilinear(1, 1, 1))),
     (r"nn.Sequential of the layers .*, was given Residual", lambda: shallow.compress(RESIDUAL)),
     (r"a ShallowReLU or nn\.Sequential.*, was given function", lambda: same_function(FOLDED, generator)),

@@ -337,6 +337,69 @@ def test_a_number_of_heads_that_is_written_into_steps_is_refused_also_where_it_w
     assert f"Expected a model whose steps take sizes from its weights, the smaller one {said}" in text
 
 
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Linear(10, 8)
+        layer = nn.TransformerEncoderLayer(8, 2, 12, batch_first=True)
+        self.encoder = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
+        self.head = nn.Linear(8, 3)
+
+    def forward(self, x):
+        return self.head(self.encoder(self.embed(x)).mean(1))
+
+
+class Grouped(nn.Sequential):
+    def __init__(self):
+        one, two = nn.Conv2d(4, 8, 3, groups=2), nn.Conv2d(8, 8, 3, groups=4)
+        super().__init__(one, nn.ReLU(), two, nn.Conv2d(8, 2, 1))
+
+
+class ByHand(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner, self.outer = nn.Parameter(torch.randn(6, 4)), nn.Parameter(torch.randn(3, 6))
+
+    def forward(self, x):
+        return torch.relu(x @ self.inner.T) @ self.outer.T
+
+
+ATTENTION = "encoder.layers.0.self_attn"
+
+
+@pytest.mark.parametrize(
+    ("build", "shape", "names"),
+    [
+        (
+            Encoder,
+            (2, 5, 10),
+            [
+                "embed: residual",
+                f"{ATTENTION}: heads",
+                f"{ATTENTION}: queries and keys",
+                f"{ATTENTION}: values",
+                "encoder.layers.0.linear1",
+            ],
+        ),
+        (Grouped, (1, 4, 9, 9), ["0: groups", "0: groups in groups", "0: within groups", "2: within groups"]),
+        (ByHand, (2, 4), ["inner"]),
+    ],
+)
+def test_the_name_of_a_space_leads_to_its_module_and_calls_it(build, shape, names):
+    model = build().double().eval()
+    x = normal(*shape).double()
+    space = find_symmetries(model, x)
+    assert space.to_frame()["name"].tolist() == names
+    for name, hidden in zip(names, space.spaces, strict=True):
+        assert space[name] is hidden is space[hidden.name] is space[f"P{hidden.index}"]
+        assert {hidden.name.partition(":")[0]} <= {
+            *dict(model.named_modules()),
+            *dict(model.named_parameters()),
+        }
+    matrices = {name: move.matrix() for name, move in space.sample(generator()).items()}
+    torch.testing.assert_close(space.act(model, matrices)(x), model(x))
+
+
 def test_the_module_that_broke_is_named():
     torch.manual_seed(0)
     model, x = Experts().double().eval(), normal(40, 3).double()

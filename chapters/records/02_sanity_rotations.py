@@ -536,8 +536,10 @@ def tuned_in(setting, networks, layers, groups, matrices, **changes):
     ]
 
 
-plan = tuned_in(WIDE, NETWORKS + more_networks, LAYERS, (GROUP, TURNED), None)
-plan += tuned_in(WIDE, NETWORKS + more_networks, [THIRD], (CONTROL,), None)
+# the paper has ten matrices in one network; before paper some networks have one each
+TRIAL, trials, several = ("trial", "matrices in one network", TEN) if large else ("network", "networks", None)
+plan = tuned_in(WIDE, NETWORKS + more_networks, LAYERS, (GROUP, TURNED), several)
+plan += tuned_in(WIDE, NETWORKS + more_networks, [THIRD], (CONTROL,), several)
 plan += tuned_in(OTHER, 1, LAYERS, (CONTROL, GROUP, TURNED), FIVE + more_matrices)
 plan += tuned_in(NARROW, 1, LAYERS, (CONTROL, GROUP, TURNED), TEN + more_matrices)
 for budget in BUDGETS:  # in a network of the same recipe and seed that was trained once more
@@ -566,7 +568,7 @@ finetuned["schedule"] = finetuned["schedule"].map(
     lambda each: "falls in steps" if isinstance(each, MultiStep) else "rises and falls"
 )
 finetuned["epoch"] = "the last"
-tuned = of(finetuned, **WIDE, **TUNING).assign(trials="networks")
+tuned = of(finetuned, **WIDE, **TUNING).assign(trials=trials)
 other = of(finetuned, **OTHER, **TUNING, training=1).assign(trials="matrices in one network")
 tuned_narrow = of(finetuned, **NARROW, **TUNING).assign(trials="matrices in one network")
 control_by_name = partial(pd.DataFrame.replace, to_replace={"group": {CONTROL: "control"}})
@@ -619,7 +621,7 @@ LESS = (
 NUMBER = "Rotation penalty in percentage points, Myrtle CNN on CIFAR-10, mean of 10 trials."
 REACHED = "Test accuracy in per cent of the Myrtle CNN without batch norm after 50 epochs."
 SIDES = {TURNED: "penalty of orthogonal matrices", GROUP: "penalty of the group", "base_accuracy": "accuracy"}
-claim = partial(told.claim, paper="godfrey2022", per="network", matters=0.5, words=SIDES, link="rec-figure-4")
+claim = partial(told.claim, paper="godfrey2022", per=TRIAL, matters=0.5, words=SIDES, link="rec-figure-4")
 group, orthogonal = of(tuned, group=GROUP), of(tuned, group=TURNED)
 for k in LAYERS:
     rows = of(orthogonal, layer=k), of(group, layer=k)
@@ -637,6 +639,7 @@ claim(
     REACHED,
     tuned.drop_duplicates("network"),
     "base_accuracy",
+    per="network",
     printed=87.0,
     error=0.5,
     error_from="printed as ≈ 87",
@@ -653,7 +656,7 @@ def apart_in(rows, trial):
     return (table[TURNED] - table[GROUP]).unstack(trial)
 
 
-more, more_other = apart_in(tuned, "network"), apart_in(other, "trial")
+more, more_other = apart_in(tuned, TRIAL), apart_in(other, "trial")
 more_narrow = apart_in(tuned_narrow, "trial")
 differences = {"width 64, over three networks": more}
 differences |= {"another network of width 64, over matrices": more_other}

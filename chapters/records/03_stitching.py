@@ -319,7 +319,8 @@ on_digits = [
     for family, each in ways.items()
     for way in each
 ]
-plan = plan_of(WIDE, searched, LAYERS, pairs_of(PAIRS)) + plan_of(NARROW, searched, LAYERS, pairs_of(PAIRS))
+plan = plan_of(WIDE, searched, LAYERS, pairs_of(PAIRS))
+plan += plan_of(NARROW, searched, LAYERS, pairs_of(min(PAIRS, 4)))
 plan += plan_of(EQUAL, starts, LAYERS, pairs_of(PAIRS)) + plan_of(EQUAL, at_last, [LAST], pairs_of(PAIRS))
 plan += plan_of(DIGITS, on_digits, LAYERS, pairs_of(1 if tiny else 4))
 

@@ -18,6 +18,8 @@ from intertwine_book.tidy import Case, apart, cases_of, key, plain, plan, read, 
 
 PROVENANCE = ["code", "uses", "day", "commit", "machine", "seconds"]
 """The last columns of each row: hash of the code, digests of networks and data, and where it was computed."""
+STEP = "{desc}: {n_fmt} of {total_fmt} cases, {remaining} left"
+"""What a table that is being computed writes into the log of a build, which shows it."""
 NOT_KEPT = "not kept"
 """What `uses` says where the networks of a row are lost."""
 Compute = Callable[..., Mapping[str, Any] | Sequence[Mapping[str, Any]] | pd.DataFrame]
@@ -93,10 +95,10 @@ class Record:
                 )
             print(self._told(name, len(wanted), len(missing)))
             self._notice(name, bool(missing))
-            log = os.environ.get("INTERTWINE_LOG")  # in a build, where the chapter says how far it is
+            log = os.environ.get("INTERTWINE_LOG")  # of a build
             with Path(log).open("a") if log else nullcontext() as stream:
                 todo = missing if self.folder else []
-                for case in tqdm(todo, name, unit="case", file=stream, ascii=True, disable=not log):
+                for case in tqdm(todo, name, file=stream, bar_format=STEP, disable=not log):
                     if self._missing(name, [case]):  # or another process was faster
                         self._write(name, self._rows(name, case))
             if todo:
@@ -283,7 +285,7 @@ def _here() -> dict[str, str]:
 
     threads = torch.get_num_threads()
     cpu = f"{threads} CPU thread{'s' * (threads > 1)}"
-    machine = torch.cuda.get_device_name() if torch.cuda.is_available() else cpu
+    machine = torch.cuda.get_device_name() if torch.cuda.is_initialized() else cpu  # if it computed there
     return {"day": time.strftime("%Y-%m-%d"), "commit": (origin.commit() or "")[:7], "machine": machine}
 
 

@@ -141,9 +141,11 @@ class ShallowReLU:
         if kinds != ["Linear", "ReLU", "Linear"]:
             other = len(kinds) == 3 and kinds[::2] == ["Linear", "Linear"]  # another activation
             advice = "of a module of your own, give nn.Sequential(own.first, nn.ReLU(), own.second)"
+            if other:
+                advice = "the theorems behind this are about ReLU; same_network compares other networks"
             raise ValueError(
                 f"Expected nn.Sequential of the layers Linear, ReLU, Linear, was given {', '.join(kinds)}: "
-                f"{'the theorems behind this hold for ReLU alone' if other else advice}."
+                f"{advice}."
             )
         W, V = (numbers(layer.weight) for layer in layers[::2])
         b, c = (

@@ -6,7 +6,7 @@ import os
 import shutil
 import threading
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor, ProcessPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from typing import Any
 from intertwine import files
 from intertwine_book.build import execute, freshness, writing
 from intertwine_book.build.layout import Book, BookError
+from intertwine_book.wording import unknown
 
 _progress: Any = None  # in a process of the pool: its channel for progress
 
@@ -24,6 +25,26 @@ _progress: Any = None  # in a process of the pool: its channel for progress
 def cores() -> int:
     """CPU cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def gpus(devices: Iterable[str]) -> list[str]:
+    """What each notebook at a time may see of the GPUs, if these devices are computed on; none for CPUs.
+
+    It is in words of CUDA_VISIBLE_DEVICES: one GPU for "auto" and "cuda". A device with a number of its own
+    is one among all of them.
+
+    Example:
+        >>> gpus(["cpu"])
+        []
+    """
+    if (asked := {*devices}) <= {"cpu"}:
+        return []
+    import torch  # slow to import
+
+    count = torch.cuda.device_count()
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES") or ",".join(map(str, range(count)))
+    each = visible.split(",")[:count]
+    return each if asked <= {"cpu", "auto", "cuda"} or not each else [",".join(each)]
 
 
 @dataclass(frozen=True)
@@ -35,6 +56,8 @@ class Task:
     chapter: str
     settings: dict[str, Any]
     stamp: dict[str, str]
+    own: Mapping[str, Any]
+    """the values that replace the profile's"""
     force: bool = False
 
     @property
@@ -44,17 +67,45 @@ class Task:
         return "by force" if self.force else freshness.stale(executed, self.stamp)
 
 
-def plan(book: Book, profile: str, only: Iterable[str] = (), *, force: bool = False) -> dict[str, Task]:
-    """The chapters to bring up to date; a BookError before anything runs where one has a wrong setting."""
-    overrides = book.overrides(profile)
+def plan(
+    book: Book,
+    profile: str,
+    only: Iterable[str] = (),
+    given: Mapping[str, Any] | None = None,
+    *,
+    force: bool = False,
+) -> dict[str, Task]:
+    """The chapters to bring up to date; a BookError before anything runs where one has a wrong setting.
+
+    Given values replace those of the profile in each notebook that has such a parameter.
+    """
+    overrides, given = book.overrides(profile), given or {}
     tasks = {}
     for chapter in [book.notebook(name) for name in only] or list(book.notebooks):
-        _, settings = execute.prepare(book.notebooks[chapter], overrides[chapter])
+        try:
+            _, settings = execute.prepare(book.notebooks[chapter], overrides[chapter], given)
+        except BookError as error:
+            raise BookError(f"In {chapter}: {error}") from None
         stamp = freshness.stamp(book, profile, chapter, settings)
-        tasks[chapter] = Task(book, profile, chapter, settings, stamp, force)
-        if tasks[chapter].stale:
-            execute.check_world(settings)
+        own = {name: value for name, value in given.items() if name in settings}
+        tasks[chapter] = Task(book, profile, chapter, settings, stamp, own, force)
+    known = sorted({name for task in tasks.values() for name in task.settings})
+    if strange := [name for name in given if name not in known]:
+        raise BookError(unknown("parameter", strange[0], known))
+    for task in tasks.values():
+        if task.stale:
+            execute.check_world(task.settings)
     return tasks
+
+
+def told(profile: str, own: Mapping[str, Any]) -> str:
+    """A profile, and what replaces its values.
+
+    Example:
+        >>> told("quick", {"seed": 7, "rate": 0.1})
+        'quick with seed 7, rate 0.1'
+    """
+    return " with ".join(filter(None, [profile, ", ".join(f"{name} {value}" for name, value in own.items())]))
 
 
 def run(
@@ -66,14 +117,18 @@ def run(
 ) -> None:
     """Execute the chapters that are not fresh, several at once.
 
-    Jobs, as many as cores when not given, are processes unless there is another pool. `report` is called with
+    Jobs are processes unless there is another pool. When their number is not given it is that of the GPUs
+    that are computed on, one notebook at a time on each, or else of the cores. `report` is called with
     (chapter, state, cell, number of cells), where the state is a cell, fresh, done, or failed and the first
     line of the reason. At the end there is a BookError with one paragraph for each chapter that failed.
     """
-    jobs = min(jobs or cores(), len(tasks)) or 1
+    seen = gpus(str(task.settings.get("device", "cpu")) for task in tasks.values() if task.stale)
+    jobs = min(jobs or len(seen) or cores(), len(tasks)) or 1
     context = multiprocessing.get_context("spawn")
-    cells = context.SimpleQueue()
-    pool = pool or ProcessPoolExecutor(jobs, context, _begin, (cells,))
+    cells, places = context.SimpleQueue(), context.SimpleQueue()
+    for k in range(jobs):
+        places.put(seen[k % len(seen)] if seen else None)
+    pool = pool or ProcessPoolExecutor(jobs, context, _begin, (cells, places))
     failures = []
     try:
         work = partial(in_a_process, threads=max(1, cores() // jobs))
@@ -106,9 +161,11 @@ def run(
         raise BookError("\n".join(failures))
 
 
-def _begin(cells: Any) -> None:
+def _begin(cells: Any, places: Any) -> None:
     global _progress
     _progress = cells
+    if gpu := places.get():
+        os.environ["CUDA_VISIBLE_DEVICES"] = gpu
     threading.Thread(target=_end_with_the_build, daemon=True).start()
 
 
@@ -120,13 +177,21 @@ def _end_with_the_build() -> None:
     os._exit(1)
 
 
+def log_of(book: Book, chapter: str) -> Path:
+    """The log of a chapter, made and empty, into which steps that take long write how far they are."""
+    log = book.build / "logs" / f"{chapter}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text("")
+    os.environ["INTERTWINE_LOG"] = str(log)
+    return log
+
+
 def in_a_process(task: Task, threads: int) -> str:
     """`bring_up_to_date` in a process of the pool, which writes its errors into the chapter's log."""
-    log = task.book.build / "logs" / f"{task.chapter}.log"
-    os.environ |= {"OMP_NUM_THREADS": str(threads), "INTERTWINE_LOG": str(log)}  # long steps write there
+    os.environ["OMP_NUM_THREADS"] = str(threads)
     try:
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("w") as errors:
+        log = log_of(task.book, task.chapter)
+        with log.open("a") as errors:
             os.dup2(errors.fileno(), 2)
         return bring_up_to_date(
             task, lambda cell, of: _progress.put((task.chapter, f"cell {cell} of {of}", cell, of))
@@ -163,6 +228,6 @@ def bring_up_to_date(task: Task, report: Callable[[int, int], None] = lambda cel
         report(0, 1)
         output, failed = book.executed(profile, chapter), book.failed(profile, chapter)
         begin(output.with_suffix(""), task)
-        record = {"stamp": task.stamp, "profile": profile}
+        record = {"stamp": task.stamp, "profile": told(profile, task.own)}
         execute.execute(book, chapter, task.settings, output, failed=failed, record=record, report=report)
     return "done"

@@ -10,7 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from intertwine_book.build.layout import DEFAULT_PROFILE, RECORDED, Book, BookError, find_book
+from intertwine_book.build.layout import DEFAULT_PROFILE, Book, BookError, find_book
 from intertwine_book.build.progress import shown
 from intertwine_book.build.writing import KEPT, check_writable, place, trouble
 
@@ -21,6 +21,10 @@ _PATH = click.Path(path_type=Path)
 _profile = click.option(
     "--profile", default=DEFAULT_PROFILE, show_default=True, help="smoke, quick, desk or paper"
 )
+_pairs = click.option(
+    "-p", "given", nargs=2, multiple=True, metavar="KEY VALUE", help="set a parameter (repeatable)"
+)
+Given = tuple[tuple[str, str], ...]
 
 
 class _Sentences(click.Group):
@@ -38,6 +42,17 @@ class _Sentences(click.Group):
         except KeyboardInterrupt as stop:  # with the number of the signal, if that is not Ctrl-C's
             click.echo(f"\nInterrupted. {KEPT}", err=True)
             context.exit(128 + next(iter(stop.args), SIGINT))
+
+
+class _WithPairs(click.Command):
+    """Takes `-p KEY=VALUE` as well as `-p KEY VALUE`."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        pairs = zip(["", *args], args, strict=False)
+        return super().parse_args(
+            context,
+            [part for last, each in pairs for part in (each.split("=", 1) if last == "-p" else [each])],
+        )
 
 
 @click.group(cls=_Sentences, context_settings={"help_option_names": ["-h", "--help"]})
@@ -64,26 +79,33 @@ def _book(profile: str = DEFAULT_PROFILE, chapters: Iterable[str] = ()) -> Book:
     return book
 
 
-@cli.command()
+@cli.command(cls=_WithPairs)
 @_profile
 @click.option("--only", multiple=True, metavar="CHAPTER", help="only this, by name or number (repeatable)")
-@click.option("--jobs", type=click.IntRange(min=1), help="chapters at once [default: one per CPU core]")
+@_pairs
+@click.option(
+    "--jobs", type=click.IntRange(min=1), help="chapters at once [default: one per GPU, else per CPU core]"
+)
 @click.option("--force", is_flag=True, help="run chapters again even if they are fresh")
-def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool) -> None:
-    """Execute the chapters that changed, render the pages, and print the path of the first one."""
+def build(profile: str, only: tuple[str, ...], given: Given, jobs: int | None, force: bool) -> None:
+    """Execute the chapters that changed, render the pages, and print the path of the first one.
+
+    A parameter that is set counts in each notebook that has it.
+    """
     book = _book(profile, only)
     folders = [book.root / "book/chapters", book.root / "book/generated", book.root / "data/results"]
     check_writable(book.build / "logs", book.build / "locks", *folders)
-    from intertwine_book.build import chapters
+    from intertwine_book.build import chapters, parameters
     from intertwine_book.build.render import render
 
-    planned = chapters.plan(book, profile, only, force=force)
+    own = {key: parameters.parse(value) for key, value in given}
+    planned = chapters.plan(book, profile, only, own, force=force)
     stale = {chapter: task.stale for chapter, task in planned.items() if task.stale}
     for chapter, why in stale.items():
         if why.startswith("changed"):  # at a first build there is nothing to wonder about
             console.print(f"{chapter} runs again, {why}", markup=False)
-    _say_times(book, profile, list(stale))
-    with shown(console, [*planned, "pages"]) as report:
+    _say_missing(book, {chapter: planned[chapter].settings for chapter in stale})
+    with shown(console, [*planned, "pages"], book.build / "logs") as report:
         chapters.run(planned, jobs=jobs, report=report)
         report("pages", "starting", 1, 100)
         page = render(book, profile, lambda phase, done: report("pages", f"{phase} {done} %", done + 1, 100))
@@ -91,40 +113,26 @@ def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool) ->
     console.print(f"\nThe book is ready. Open  [bold]{page}[/bold]")
 
 
-def _say_times(book: Book, profile: str, names: list[str]) -> None:
+def _say_missing(book: Book, settings: dict[str, dict]) -> None:
     """Where rows are computed that come with the book, it takes hours."""
-    from intertwine_book.build.status import times
+    from intertwine_book.build.plans import left
 
-    if profile in RECORDED and (told := times(book, names)):
-        console.print("How long the rows took that are on record, beside the training of networks:")
-        console.print("\n".join([*told, "Rows on record are found, not computed."]))
-
-
-class _WithPairs(click.Command):
-    """Takes `-p KEY=VALUE` as well as `-p KEY VALUE`."""
-
-    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        pairs = zip(["", *args], args, strict=False)
-        return super().parse_args(
-            context,
-            [part for last, each in pairs for part in (each.split("=", 1) if last == "-p" else [each])],
-        )
+    if told := [each for name, own in settings.items() if (each := left(book, name, own))]:
+        console.print("\n".join(["To compute, beside the training of networks:", *told]), markup=False)
 
 
 @cli.command(cls=_WithPairs)
 @click.argument("chapter")
-@click.option("-p", "given", nargs=2, multiple=True, metavar="KEY VALUE", help="set a parameter (repeatable)")
+@_pairs
 @_profile
 @click.option("--output", type=_PATH, help="the executed notebook, *.ipynb [default: one in _build/runs]")
 @click.option("--parameters", "listed", is_flag=True, help="show the parameters, and run nothing")
-def run(
-    chapter: str, given: tuple[tuple[str, str], ...], profile: str, output: Path | None, listed: bool
-) -> None:
+def run(chapter: str, given: Given, profile: str, output: Path | None, listed: bool) -> None:
     """Execute one CHAPTER (its name or number) with parameters of your own."""
     book = _book(profile, [chapter])
     name = book.notebook(chapter)
     from intertwine import files
-    from intertwine_book.build import download, execute, parameters
+    from intertwine_book.build import chapters, download, execute, parameters
 
     own = {key: parameters.parse(value) for key, value in given}
     node, settings = execute.prepare(book.notebooks[name], book.overrides(profile)[name] | own)
@@ -135,10 +143,11 @@ def run(
     output = output.resolve()
     tables = place(output, name)
     execute.check_world(settings)
-    _say_times(book, profile, [name])
-    words = [f"{key} {value}" for key, value in own.items()]
-    record = {"chapter": name, "profile": " with ".join([profile, ", ".join(words)] if words else [profile])}
-    with files.lock(book.build / f"locks/run-{files.digest(str(output))}"), shown(console, [name]) as report:
+    _say_missing(book, {name: settings})
+    record = {"chapter": name, "profile": chapters.told(profile, own)}
+    chapters.log_of(book, name)
+    lock = files.lock(book.build / f"locks/run-{files.digest(str(output))}")
+    with lock, shown(console, [name], book.build / "logs") as report:
         execute.execute(
             book,
             name,
@@ -200,13 +209,15 @@ def networks(train: bool) -> None:
 @cli.command()
 @_profile
 def status(profile: str) -> None:
-    """Per chapter: fresh or stale, last run, time, memory and device."""
+    """Per notebook: fresh or stale, last run, time, memory and device; then what is left to do, in words."""
     book = _book(profile)
-    from intertwine_book.build.status import states
+    from intertwine_book.build.status import states, words
 
-    table = Table(title=f"profile {profile}", box=box.SIMPLE, padding=(0, 1, 0, 0))
-    for heading in ("chapter", "state", "last run", "time", "memory", "device"):
-        table.add_column(heading, no_wrap=heading in ("chapter", "state"))
-    for *words, _ in states(book, profile):
-        table.add_row(*words)
+    table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0))
+    for heading in ("notebook", "state", "last run", "time", "memory", "device"):
+        table.add_column(heading, no_wrap=heading in ("notebook", "state"))
+    found = states(book, profile)
+    for each in found:
+        table.add_row(*each[:6])
     console.print(table)
+    console.print("\n".join(words(book, profile, found)), markup=False)

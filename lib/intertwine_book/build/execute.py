@@ -26,6 +26,10 @@ from intertwine_book.build.layout import Book, BookError
 
 PATIENCE = 600  # seconds that a kernel on a busy machine may take to begin, or to hand over a cell's output
 SHORT = "Where memory is short, the system ends a process: build with --jobs 1, or choose smaller parameters."
+SHORT_ON_GPU = (
+    "The GPU has too little memory: build with --jobs 1, choose smaller parameters, or compute on the CPU "
+    "with -p device cpu."
+)
 THIS_RUN = "{{ this_run }}"  # replaced in a chapter's first box by device and duration
 _PROBE = "from intertwine_book.origin import environment; environment(globals().get('device', 'cpu'))"
 
@@ -66,17 +70,23 @@ def sockets(folder: str) -> Config:
     return Config(KernelManager={"transport": "ipc", "connection_file": f"{folder}/kernel.json"})
 
 
-def prepare(source: Path, values: Mapping[str, Any]) -> tuple[nbformat.NotebookNode, dict[str, Any]]:
-    """A chapter as a notebook that has not run, and the values of all its parameters, which are checked."""
+def prepare(
+    source: Path, values: Mapping[str, Any], own: Mapping[str, Any] | None = None
+) -> tuple[nbformat.NotebookNode, dict[str, Any]]:
+    """A chapter as a notebook that has not run, and the values of all its parameters, which are checked.
+
+    Values of one's own count where the notebook has such a parameter.
+    """
     node = jupytext.read(source)
     captions.add(node)
     cell = parameters.parameters_cell(node)
     declared = parameters.declared(cell.source)
+    values = {**values, **{name: value for name, value in (own or {}).items() if name in declared}}
     parameters.check(declared, values)
     cell.source = parameters.with_values(cell.source, values)
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     node.metadata = nbformat.from_dict({"kernelspec": kernel})
-    return node, {name: parameter.default for name, parameter in declared.items()} | dict(values)
+    return node, {name: parameter.default for name, parameter in declared.items()} | values
 
 
 def check_world(chosen: Mapping[str, Any]) -> None:
@@ -181,12 +191,22 @@ def this_run(record: Mapping[str, Any] | None) -> str:
         return "not executed yet"
     environment = record["environment"]
     of_gpu = environment.get("peak_device_memory_bytes")
-    more = f" and {of_gpu / 1e9:.1f} GB of the GPU's" if of_gpu else ""
+    more = f" and {gib(of_gpu)} of the GPU's" if of_gpu else ""
     return (
-        f"{record['wall_s']:.0f} s, {environment['peak_memory_bytes'] / 1e9:.1f} GB of memory{more}, "
+        f"{record['wall_s']:.0f} s, {gib(environment['peak_memory_bytes'])} of memory{more}, "
         f"{environment['device']}, torch {environment['torch']}, "
         f"profile *{record.get('profile', 'own parameters')}*, {record['finished'][:10]}"
     )
+
+
+def gib(size: int) -> str:
+    """Bytes in the one unit of memory here, which is also torch's.
+
+    Example:
+        >>> gib(2**30)
+        '1.0 GiB'
+    """
+    return f"{size / 2**30:.1f} GiB"
 
 
 class ChapterFailed(BookError):
@@ -212,7 +232,9 @@ def _failure(
     below = [cell.source for cell in source.cells[at:] if cell.cell_type == "markdown"]
     if name == "AssertionError" and below:
         lines.append("The text that it guards begins: " + below[0].partition("\n")[0])
-    if isinstance(error, DeadKernelError) or name in ("MemoryError", "OutOfMemoryError"):
+    if name == "OutOfMemoryError":  # torch's words are a paragraph, of which the first sentences have numbers
+        lines = [SHORT_ON_GPU, lines[1], ". ".join(said.split(". ")[:3])]
+    if isinstance(error, DeadKernelError) or name == "MemoryError":
         lines.append(SHORT)
     try:
         with files.write_whole(keep) as path:

@@ -89,8 +89,10 @@ def pages_stamp(book: Book, notebooks: Mapping[str, Path]) -> list[str]:
     """
     library = origin.LIBRARY
     code = [path for package in origin.PACKAGES for path in sorted((library / package).rglob("*.py"))]
-    shared = [book.root / name for name in ("_config.yml", "requirements.lock", "data/results")]
-    shared += [book.root / "book/_toc.yml", book.root / "book/_static", *sorted(library.rglob("*.js"))]
+    folders = [book.root / name for name in ("data/results", "book/_static")]
+    kept = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
+    shared = [book.root / name for name in ("_config.yml", "requirements.lock", "book/_toc.yml")]
+    shared += [*kept, *sorted(library.rglob("*.js"))]
     frame = files.digest(*(_syntax(path.read_text()) for path in code), *filter(Path.exists, shared))
     texts = [path for path in sorted((book.root / "book").rglob("*")) if path.is_file()]
     drawn = book.root / "book/generated"  # from what is hashed

@@ -1,5 +1,6 @@
 """Paths in a checkout of the book, and the names of its chapters and profiles."""
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -89,15 +90,23 @@ class Book:
         raise BookError(unknown("chapter", name, self.notebooks))
 
     def overrides(self, profile: str) -> dict[str, dict]:
-        """A profile's parameters by notebook: `chapters/profiles/<profile>.yml`; a record has its scale."""
+        """A profile's parameters by notebook: those that it has for all, and `profiles/<profile>.yml`.
+
+        A record has its scale. At desk and paper, which take hours, a GPU is used where there is one.
+        """
         if profile not in self.profiles:
             raise BookError(unknown("profile", profile, self.profiles))
         path = self.root / "chapters/profiles" / f"{profile}.yml"
         sections = yaml.safe_load(path.read_text()) or {}
         if stray := [section for section in sections if section not in self.notebooks]:
             raise BookError(f"In {path.name}: " + unknown("chapter", stray[0], self.notebooks))
-        scale = {name: {"scale": profile} for name in self.records}
-        return {name: scale.get(name, {}) | (sections.get(name) or {}) for name in self.notebooks}
+        found: dict[str, dict] = {}
+        for name, source in self.notebooks.items():
+            found[name] = {"scale": profile} if name in self.records else {}
+            if profile in RECORDED and re.search(r"^device: ", source.read_text(), re.MULTILINE):
+                found[name]["device"] = "auto"
+            found[name] |= sections.get(name) or {}
+        return found
 
 
 def _short(number: str) -> str:

@@ -1,15 +1,17 @@
 """Parts of pages that are computed: runs of the notebooks, rows on record, kept networks, measures, speed."""
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from pathlib import Path
 from string import Template
 from typing import NamedTuple
 
 import pandas as pd
 
-from intertwine_book.build import execute, freshness
-from intertwine_book.build.layout import Book
+from intertwine_book.build import execute, freshness, plans
+from intertwine_book.build.layout import RECORDED, Book
 from intertwine_book.wording import markdown_table
+
+STATES = ("fresh", "stale", "failed", "never run")
 
 
 class ChapterState(NamedTuple):
@@ -17,12 +19,14 @@ class ChapterState(NamedTuple):
 
     chapter: str
     state: str
-    """fresh, stale, failed or never run."""
+    """One of `STATES`."""
     finished: str = ""
     time: str = ""
     memory: str = ""
     device: str = ""
     versions: str = ""
+    why: str = ""
+    """what changed since it ran"""
 
 
 def states(book: Book, profile: str) -> list[ChapterState]:
@@ -42,10 +46,40 @@ def _state(book: Book, profile: str, chapter: str, overrides: dict) -> ChapterSt
         "stale" if stale else "fresh",
         record["finished"][:16].replace("T", " "),
         f"{record['wall_s']:.0f} s",
-        f"{environment['peak_memory_bytes'] / 1e9:.1f} GB",
+        execute.gib(environment["peak_memory_bytes"]),
         environment["device"],
         f"Python {environment['python']}, torch {environment['torch']}",
+        stale,
     )
+
+
+def words(book: Book, profile: str, found: Sequence[ChapterState]) -> list[str]:
+    """What there is, why a notebook runs again, what is missing on record, and where it is computed."""
+    of = {state: [each.chapter for each in found if each.state == state] for state in STATES}
+    counted = ", ".join(f"{len(names)} {state}" for state, names in of.items() if names)
+    lines = [f"At {profile}, of {len(found)} notebooks: {counted}."]
+    lines += [f"{each.chapter} {each.why}." for each in found if each.why]
+    if failed := of["failed"]:
+        lines.append(f"As far as {failed[0]} came: {book.failed(profile, failed[0])}")
+    if profile in RECORDED:
+        settings = book.overrides(profile)
+        missing = [each for name in book.records if (each := plans.left(book, name, settings[name]))]
+        lines += [f"{each}." for each in missing] or ["All cases of the records are on record."]
+        lines.append(where())
+    if len(of["fresh"]) < len(found):
+        lines.append(f"`intertwine build --profile {profile}` brings all up to date.")
+    return lines
+
+
+def where() -> str:
+    """Where notebooks compute at desk and paper, in a sentence."""
+    import torch  # slow to import
+
+    gpus = [torch.cuda.get_device_properties(k) for k in range(torch.cuda.device_count())]
+    if not gpus:
+        return "No GPU is here: all is computed on the CPU."
+    names = ", ".join(f"{gpu.name} ({execute.gib(gpu.total_memory)})" for gpu in gpus)
+    return f"It is computed on {names}, one notebook at a time on each GPU."
 
 
 def page(book: Book, profile: str) -> str:
@@ -91,15 +125,6 @@ def told(found: pd.DataFrame) -> dict[str, str]:
         "last": str(found["day"].max()),
         "table": markdown_table([["record", "rows", "hours", "tables"], *body]),
     }
-
-
-def times(book: Book, names: Collection[str]) -> list[str]:
-    """How long the recorded rows of each of these records took, a line for each."""
-    return [
-        f"{record}: {of['seconds'].sum() / 60:.0f} min for {len(of)} rows, of all scales"
-        for record, of in rows(book).groupby("record", sort=False)
-        if record in names
-    ]
 
 
 def networks() -> str:

@@ -65,8 +65,8 @@ class WeightSpace:
 
     An element is a dictionary from spaces to matrices, as `intertwine.groups` draws them, or to what `sample`
     returns. A space is called by the module of its activation, as "relu2", or a layer that writes it; by its
-    number; or by P and its number. Every model with parameters of the same names and shapes can be moved. A
-    space holds no weights, and can be pickled.
+    name in the table, as "encoder.attention: heads"; by its number; or by P and its number. Every model with
+    parameters of the same names and shapes can be moved. A space holds no weights, and can be pickled.
     """
 
     inference: Inference
@@ -190,8 +190,8 @@ class WeightSpace:
         """A hidden space by a name or number, and the factor that a matrix given by this name acts on."""
         # names come first: a layer of nn.Sequential may be called "1", as a space may by its number
         called = [hidden for hidden in self.spaces if key in hidden.names]
-        numbered = [hidden for hidden in self.spaces if key in (hidden.index, f"P{hidden.index}")]
-        for hidden in called + numbered:
+        others = [each for each in self.spaces if key in (each.index, f"P{each.index}", each.called)]
+        for hidden in called + others:
             # a batch norm and the convolution before it may have scalars of their own, in one space
             return hidden, hidden.names.get(str(key), hidden.seen)
         names = ", ".join(repr(hidden.name) for hidden in self.spaces[:4])

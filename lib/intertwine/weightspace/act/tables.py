@@ -17,7 +17,8 @@ def spaces_table(solution: Solution) -> pd.DataFrame:
     import pandas as pd
 
     rows: list[list[Any]] = [
-        [s.name, s.size, s.blocks, s.group, s.dimension, s.writers, s.readers, s.why] for s in solution.spaces
+        [s.called, s.size, s.blocks, s.group, s.dimension, s.writers, s.readers, s.why]
+        for s in solution.spaces
     ]
     for width, reason, names in solution.frozen:
         rows.append(["", width, 1, "frozen", 0, names, [], [reason]])

@@ -103,7 +103,7 @@ def caption(hidden: HiddenSpace) -> tuple[str, str]:
     sides = ("writers", hidden.writers), ("readers", hidden.readers)
     lists = "; ".join(f"{side}: {', '.join(names)}" for side, names in sides if names)
     why = f"{hidden.size} units, dimension {hidden.dimension}; why: {', '.join(hidden.why)}; {lists}"
-    return f"{hidden.name}: {in_symbols(hidden.group)}", why
+    return f"{hidden.called}: {in_symbols(hidden.group)}", why
 
 
 def _title(text: str) -> str:

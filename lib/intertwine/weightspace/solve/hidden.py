@@ -15,6 +15,8 @@ from intertwine.groups.scalar import NONZERO, POSITIVE, SIGNS, TRIVIAL
 from intertwine.weightspace.rules.axes import Axis, Edge, Label, Space, Unit, Variable, moves, size, units
 from intertwine.weightspace.solve.move import Move, dual, scalars
 
+RESIDUAL = ": residual"
+
 
 @dataclass(eq=False, repr=False)
 class HiddenSpace:
@@ -23,6 +25,7 @@ class HiddenSpace:
     Attributes:
         names: the modules that name it, with what a matrix given by that name acts on: an activation names
             the space of its input, a layer that of its output.
+        called: its name, and whether it is a residual stream.
         matrices: the group of matrices that mix its units; None where units change places and are
             multiplied by scalars only.
         permuted: whether they change places by themselves. Else they follow another space, or stay where
@@ -44,6 +47,7 @@ class HiddenSpace:
     logs: int = 0
     signs: int = 0
     names: dict[str, Unit] = field(default_factory=dict)
+    called: str = ""
     writers: list[str] = field(default_factory=list)
     readers: list[str] = field(default_factory=list)
     _known: dict[Any, tuple[tuple[float, ...], frozenset[int]]] = field(default_factory=dict)
@@ -89,13 +93,13 @@ class HiddenSpace:
 
     @property
     def name(self) -> str:
-        """The first activation after it, else the first layer before it, else P and its number."""
-        return next(iter(self.names), f"P{self.index}")
+        """The first activation after it, or the layer before it, or what it is of a module: its key."""
+        return self.called.removesuffix(RESIDUAL) or f"P{self.index}"
 
     @property
     def seen(self) -> Unit:
-        """The factor that a matrix acts on: the input of the first activation after it."""
-        return next(iter(self.names.values()), Unit(self.space))
+        """The factor that a matrix acts on: of its name, or the input of the first activation after it."""
+        return self.names.get(self.name, next(iter(self.names.values()), Unit(self.space)))
 
     def scalars(self, move: Move, unit: Unit) -> Float[Tensor, "b n"]:
         """The scalar of each unit of a factor."""

@@ -1,8 +1,10 @@
 """What hidden spaces are called, and which parameters write and read them."""
 
+from itertools import takewhile
+
 from intertwine.weightspace.rules.axes import moves, single
 from intertwine.weightspace.rules.infer import Inference
-from intertwine.weightspace.solve.hidden import Solution
+from intertwine.weightspace.solve.hidden import RESIDUAL, HiddenSpace, Solution
 
 
 def name_spaces(state: Inference, solution: Solution) -> None:
@@ -31,3 +33,47 @@ def name_spaces(state: Inference, solution: Solution) -> None:
             for hidden in solution.on(axis):
                 names = hidden.readers if (index, k) in state.read else hidden.writers
                 names += [parameter] if parameter not in names else []
+    added, taken = _added(state, solution), set[str]()
+    for hidden in solution.spaces:
+        name = _name(state, solution, hidden, added)
+        hidden.called = name if name not in taken else f"{name}, P{hidden.index}"
+        taken.add(hidden.called)
+
+
+def _name(state: Inference, solution: Solution, hidden: HiddenSpace, added: set[int]) -> str:
+    """The first module that names a space; where none does, that of its writers, and what it is of them."""
+    run = state.run
+    idle = {module for module, [(before, after), *_] in run.modules.items() if before == after}  # a dropout
+    layers = {parameter.rpartition(".")[0] for parameter in run.names.values()}
+    if named := [module for module in hidden.names if module not in idle] or [*hidden.names]:
+        return named[0] + RESIDUAL * (named[0] in layers and hidden.index in added)
+    if not (parameters := hidden.writers or hidden.readers):
+        return f"P{hidden.index}"
+    if hidden.base is None and "blocks" not in hidden.why:
+        return parameters[0]
+    modules = [parameter.rpartition(".")[0].split(".") for parameter in parameters]
+    shared = takewhile(lambda at: len({*at}) == 1, zip(*modules, strict=False))
+    module = ".".join(at[0] for at in shared) or parameters[0].rpartition(".")[0]
+    blocks = hidden if hidden.base is None else solution.spaces[hidden.base]
+    return f"{module}: {_part(hidden, attention='softmax' in [*hidden.why, *blocks.why])}"
+
+
+def _part(hidden: HiddenSpace, attention: bool) -> str:
+    """What a space of blocks, or within blocks, is of a module."""
+    if "blocks" in hidden.why:
+        outer, inner = ("heads", "heads that share keys") if attention else ("groups", "groups in groups")
+        return outer if hidden.base is None else inner
+    if not attention:
+        return "within groups"
+    return "values" if hidden.readers else "queries and keys"
+
+
+def _added(state: Inference, solution: Solution) -> set[int]:
+    """The spaces in which two values are added, as a shortcut and the branch beside it."""
+    found: set[int] = set()
+    for call in state.run.calls:
+        if call.name.strip("_") in ("add", "iadd") and len(call.refs) == 2:
+            one, other = (x.index for x in call.refs)
+            if not {one, other} & state.run.names.keys():
+                found |= solution.touched(one) & solution.touched(other)
+    return found
