@@ -32,12 +32,6 @@ def test_the_pages_have_a_figure_for_each_name_and_none_without():
     assert set(shown) == set(learned.figures())
 
 
-def test_the_home_page_shows_what_its_lines_print(capsys):
-    code, printed = re.findall(r"```(?:python|text)\n(.*?)```", PAGES["intro"], re.DOTALL)
-    exec(code, {})
-    assert capsys.readouterr().out == printed
-
-
 def test_the_home_page_cites_the_version_at_hand():
     cited = yaml.safe_load((BOOK.root / "CITATION.cff").read_text())
     for value in (cited["title"], cited["authors"][0]["name"], cited["version"], cited["license"]):

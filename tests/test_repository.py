@@ -86,7 +86,7 @@ sys.path.insert(0, {site!r})
 
 
 @pytest.mark.slow
-def test_a_wheel_without_extras_runs_the_example_of_the_readme_outside_the_tree(tmp_path):
+def test_a_wheel_without_extras_runs_the_examples_of_the_readme_outside_the_tree(tmp_path):
     options = ("--no-deps", "--no-build-isolation", "--no-index")
     run(sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", str(tmp_path), str(ROOT))
     (wheel,) = tmp_path.glob("*.whl")
@@ -104,7 +104,7 @@ def test_a_wheel_without_extras_runs_the_example_of_the_readme_outside_the_tree(
     packages = sorted(f"intertwine.{path.parent.name}" for path in site.glob("intertwine/*/__init__.py"))
     assert len(packages) > 8
     assert str(site) in alone_runs(f"import {', '.join(packages)}; print(intertwine.__file__)")
-    alone_runs(*re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL))
+    alone_runs("\n".join(re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)))
     command = "import intertwine_book.build as b\ntry: b.main()\nexcept SystemExit as end: print(end)"
     sentence = r"The command line .* needs \w+: install it with `pip install .*\[book\]'` in the checkout\.$"
     assert re.fullmatch(sentence, alone_runs(command).strip())

@@ -24,9 +24,13 @@ _NOTE = """\
 
 `{command}`
 
-*Numbers in its sentences and captions are those of the book's run; when you run it, yours stand in the
+*{wheel}Numbers in its sentences and captions are those of the book's run; when you run it, yours stand in the
 outputs. Tables go into `results`; trained networks and data sets into the folders that the variables
 INTERTWINE_ZOO and INTERTWINE_DATA name, or else into `intertwine` in your cache folder.*"""
+_WHEEL = (
+    "A wheel is enough where there is no copy: `pip wheel --no-deps .` makes it in one, and "
+    '`pip install "FILE.whl[book,vision]"` installs it elsewhere. '
+)
 _BOX = re.compile(r"^(:{3,}|`{3,})\{([\w:-]+)\} *(.*)\n((?::[\w-]+:.*\n)*)((?:.*\n)*?)\1$", re.MULTILINE)
 _TARGET = re.compile(r"^\([\w-]+\)=\n", re.MULTILINE)
 _ROLE = re.compile(r"{([\w:]+)}`(?:([^`<]+?)\s+<)?([^`>]+)>?`")
@@ -215,8 +219,9 @@ def first_cells(
         "as it was executed" + (f" at commit {commit[:10]}" if commit else "") if run else "not executed yet"
     )
     where = "" if repository else ", in a copy of the book's repository"
+    wheel = "" if repository else _WHEEL
     of = f"[a chapter]({page})" if page else "a chapter"
-    note = _NOTE.format(page=of, book=book, ran=ran, where=where, command=command)
+    note = _NOTE.format(page=of, book=book, ran=ran, where=where, command=command, wheel=wheel)
     cells = [new_markdown_cell(note, id="what-this-is")]
     return [*cells, new_code_cell(f"%{command}", id="install")] if repository else cells
 

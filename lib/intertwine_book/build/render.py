@@ -17,6 +17,7 @@ from intertwine_book.build import execute, facts, freshness, status
 from intertwine_book.build.layout import PROFILES, Book, BookError
 from intertwine_book.claims import corrected, scoreboard, summary
 from intertwine_book.read_told import read_all
+from intertwine_book.wording import markdown_table
 
 _PERCENT = re.compile(r"(reading sources|writing output)\.*\s*\[\s*(\d+)%\]")
 
@@ -145,6 +146,7 @@ def _generated(book: Book, profile: str) -> pd.DataFrame | None:
     _write(folder / "status.md", status.page(book, profile))
     _write(folder / "networks.md", status.networks())
     _write(folder / "measures.md", status.measures())
+    _write(folder / "operations.md", operations())
     for name, part in status.parts(book.root / "benchmarks").items():
         _write(folder / f"{name}.md", part)
     _write(folder / "notebooks.md", _notebooks(book))
@@ -161,7 +163,7 @@ def _generated(book: Book, profile: str) -> pd.DataFrame | None:
 
 
 def _draw(book: Book, verdicts: pd.DataFrame) -> None:
-    from intertwine_book.figures import learned  # matplotlib is slow to import
+    from intertwine_book.figures import gallery, learned  # matplotlib is slow to import
     from intertwine_book.figures.chapter_map import chapter_map, chapter_tree
     from intertwine_book.figures.scoreboard import printed_and_measured
     from intertwine_book.figures.style import use_style
@@ -170,6 +172,8 @@ def _draw(book: Book, verdicts: pd.DataFrame) -> None:
 
     use_style()
     figures = {f"learned-{name}": figure for name, figure in learned.figures().items()}
+    drawn = gallery.figures(book.root / "book" / gallery.PAGE)
+    figures |= {f"gallery-{name}": figure for name, figure in drawn.items()}
     figures["numbers"] = printed_and_measured(verdicts)
     figures |= {"chapters": chapter_map(needs(book)), "chapters-narrow": chapter_tree(needs(book))}
     for name, figure in figures.items():
@@ -187,6 +191,16 @@ def _notebooks(book: Book) -> str:
         words = html.escape(title[1] if title else name)
         items.append(f'<li><a href="_sources/chapters/{name}.ipynb" download>{words}</a></li>')
     return "\n".join(["```{raw} html", "<ul>", *items, "</ul>", "```", ""])
+
+
+def operations() -> str:
+    """The operations of torch that have a rule, as a table in markdown: a row for each file of rules."""
+    from intertwine.weightspace import rules  # torch is slow to import
+
+    rows = [
+        [file, ", ".join(f"`{name}`" for name in sorted(names))] for file, names in rules.operations().items()
+    ]
+    return markdown_table([["kind", "operations"], *rows])
 
 
 def needs(book: Book) -> dict[str, tuple[str, list[str]]]:
