@@ -83,7 +83,7 @@ install:
 	@if [ $(READY) -nt requirements.lock ] && [ $(READY) -nt pyproject.toml ]; then exit 0; fi; \
 	"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
 	  "expected Python 3.11 or newer, found %d.%d: install one and run `make PYTHON=/path/to/python3`" % sys.version_info[:2])' && \
-	echo "Installing the locked environment into .venv (once; a few GB, mostly PyTorch)" && \
+	echo "Installing the locked environment into .venv (once; 6.6 GB, mostly PyTorch)" && \
 	"$(PYTHON)" -m venv .venv && \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(grep '^uv==' requirements.lock)" && \
 	$(PINS) | $(BIN)/uv pip sync --python $(BIN)/python - && \

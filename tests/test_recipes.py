@@ -1,18 +1,27 @@
-"""The page *Recipes*: its code runs, and does what the text and the pictures say."""
+"""The recipes of the gallery: their code runs, and does what the text and the pictures say."""
+
+import re
+from pathlib import Path
 
 import pytest
 import torch
 from torch.nn import functional as F
 
 from intertwine.weightspace import relative_error
-from intertwine_book.figures import recipes
+from intertwine_book.figures import gallery
 
-pytestmark = pytest.mark.slow  # three networks are trained
+pytestmark = pytest.mark.slow  # networks are trained
+PAGE = Path(__file__).parents[1] / "book" / gallery.PAGE
 
 
 @pytest.fixture(scope="module")
-def made():
-    return recipes.examples()
+def both():
+    return gallery.run(PAGE)
+
+
+@pytest.fixture(scope="module")
+def made(both):
+    return both[1]
 
 
 def same(one, other, x):
@@ -66,9 +75,12 @@ def test_the_table_for_merging_has_both_sides(made):
     assert made["table"]["qkv.weight"]["input_space"] and made["table"]["out.weight"]["output_space"]
 
 
-def test_each_picture_of_the_page_is_drawn_by_its_code(made):
-    drawn, page = recipes.figures(made), (recipes.BOOK / "api/recipes.md").read_text()
-    assert all(f"_static/recipes/{name}.svg" in page for name in drawn)
-    assert {path.stem for path in (recipes.BOOK / "_static/recipes").iterdir()} == {*drawn} and len(
-        drawn
-    ) == 6
+def test_each_entry_of_the_page_has_its_picture_and_a_card_that_leads_to_it(both):
+    page = PAGE.read_text()
+    with torch.no_grad():
+        drawn = gallery.of_tasks(both[0]) | gallery.of_recipes(both[1])
+    entries = re.findall(r"^\(((?:task|recipe)-[\w-]+)\)=$", page, re.MULTILINE)
+    cards = re.findall(r":link: (\S+)\n:link-type: ref\n:img-bottom: ../generated/gallery-([\w-]+).svg", page)
+    shown = re.findall(r"{figure} ../generated/gallery-([\w-]+).svg", page)
+    assert [link for link, _ in cards] == entries and [name for _, name in cards] == shown
+    assert {*shown} == {*drawn} and len(shown) == 22
