@@ -25,7 +25,7 @@ def one_door(contents: str, addresses: Mapping[str, str]) -> str:
         >>> both = f'{part}The chapters</p> 1 {part}The library</p> <li class="current">2</li>'
         >>> shown = one_door(both, {"Book": "intro.html", "Library": "#"})
         >>> "The chapters" in shown, "The library" in shown, shown[19:49]
-        (False, True, '<a href="intro.html">Book</a><a ')
+        (False, True, '<a href="intro.html">Book</a><')
     """
     parts: dict[str, list[str]] = {"Book": [], "Library": []}
     for part in _PART.split(contents):

@@ -148,7 +148,15 @@ def against(names: tuple[str, str], pairs: Mapping[str, tuple[Tensor, Tensor]]) 
     """The numbers of one tensor against those of another: for two pairs, before and after."""
     figure, axis = new_figure(width=_WIDTH, height=_HEIGHT)
     for (name, (x, y)), colour in zip(pairs.items(), (ORANGE, BLUE), strict=True):
-        axis.plot(x.flatten()[:200], y.flatten()[:200], ".", ms=4, alpha=0.6, color=colour, label=name)
+        axis.plot(
+            x.flatten()[:200].numpy(),
+            y.flatten()[:200].numpy(),
+            ".",
+            ms=4,
+            alpha=0.6,
+            color=colour,
+            label=name,
+        )
     axis.set(xlabel=names[0], ylabel=names[1])
     axis.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1), borderpad=0)
     return figure
@@ -170,7 +178,7 @@ def squares(
     """Matrices as pictures, the larger an entry the darker."""
     figure, axes = new_figure(rows, len(matrices) // rows, width=_WIDTH, height=_HEIGHT, squeeze=False)
     for axis, matrix, title in zip(axes.flat, matrices, titles, strict=True):
-        picture_in(axis, matrix.abs(), title, cmap="Blues", vmin=0)
+        picture_in(axis, matrix.abs().numpy(), title, cmap="Blues", vmin=0)
         for (i, j), value in np.ndenumerate(matrix.numpy()) if numbers else ():
             axis.text(j, i, f"{value:.2f}", ha="center", va="center", color="white")
     return figure
@@ -195,8 +203,8 @@ def coloured(space: Any, network: nn.Module) -> Figure:
 def chance(values: Tensor, observed: float) -> Figure:
     """What unrelated images give, and what the layers gave."""
     figure, axis = new_figure(width=_WIDTH, height=_HEIGHT)
-    axis.hist(values, bins=10, color=ORANGE)
-    axis.axvline(observed, color=BLUE, lw=3)
+    axis.hist(values.numpy(), bins=10, color=ORANGE)
+    axis.axvline(float(observed), color=BLUE, lw=3)
     axis.text(float(observed) - 0.03, axis.get_ylim()[1] * 0.8, "these layers", ha="right", color=BLUE)
     axis.text(0.06, axis.get_ylim()[1] * 0.4, "unrelated images", color=ORANGE)
     axis.set(xlabel="CKA", ylabel="draws", xlim=(-0.05, 1.05))
@@ -218,8 +226,8 @@ def neurons(before: Any, after: Any) -> Figure:
 def regions(loss: Tensor, epsilon: float) -> Figure:
     """Where a loss on a plane is below a threshold."""
     figure, axis = new_figure(width=_WIDTH, height=_HEIGHT)
-    axis.contourf(loss.T, levels=[0, epsilon], colors=[BLUE])
-    axis.contour(loss.T, levels=10, colors=[GREY], linewidths=0.5)
+    axis.contourf(loss.T.numpy(), levels=[0, epsilon], colors=[BLUE])
+    axis.contour(loss.T.numpy(), levels=10, colors=[GREY], linewidths=0.5)
     axis.set(xticks=[], yticks=[], aspect="equal")
     axis.grid(visible=False)
     return figure
