@@ -175,7 +175,7 @@ def offered() -> dict[str, object]:
 
 def test_each_function_has_a_row_for_each_parameter_with_its_default_and_no_word_leads_elsewhere():
     functions = {name: thing for name, thing in offered().items() if inspect.isfunction(thing)}
-    assert len(functions) > 90
+    assert len(functions) > 70
     for name, function in functions.items():
         lines = api_tables.table(function)
         known = inspect.signature(function).parameters
