@@ -53,8 +53,10 @@ def _resolved(function: Function, name: str) -> tuple[str, str]:
     if there is None or not (said := _said(function, there[2], name)):
         return text, ""
     rest = text[there.end() :]
+    if shared or said.endswith("."):  # it stands alone, or begins a sentence
+        rest = rest[:1].upper() + rest[1:]
     if shared:
-        return said, rest[:1].upper() + rest[1:]
+        return said, rest
     return f"{text[: there.start()]}{'. ' if there[1] else ''}{said} {rest}".strip(), ""
 
 
