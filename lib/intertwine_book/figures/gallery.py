@@ -57,7 +57,7 @@ def of_tasks(made: Names) -> dict[str, Figure]:
     joined = {"no map": without, "rank 4": made["stitched"].evaluate(test)}
     shares, ends = [0.0, 0.25, 0.5, 0.75, 1.0], {"as given": b, "matched": match(space, a, b).model}
     walks = {name: stitching.line(a, end, train, test, shares) for name, end in ends.items()}
-    walks = {name: walk["accuracy"][::2] for name, walk in walks.items()}  # there is no batch norm
+    walks = {name: walk["accuracy"].tolist()[::2] for name, walk in walks.items()}  # there is no batch norm
     cka = torch.tensor(made["similarity"].compare(a, b, ["1", "3"], x, "cka").to_numpy())
     units = ["digit", *(f"unit {k}" for k in range(4))]
     sizes = [[_flat(network[k]).numel() for k in (0, 2, 5)] for network in (a, made["small"])]
@@ -200,10 +200,10 @@ def coloured(space: Any, network: nn.Module) -> Figure:
     return figure
 
 
-def chance(values: Tensor, observed: float) -> Figure:
+def chance(values: Any, observed: Any) -> Figure:
     """What unrelated images give, and what the layers gave."""
     figure, axis = new_figure(width=_WIDTH, height=_HEIGHT)
-    axis.hist(values.numpy(), bins=10, color=ORANGE)
+    axis.hist(np.asarray(values), bins=10, color=ORANGE)
     axis.axvline(float(observed), color=BLUE, lw=3)
     axis.text(float(observed) - 0.03, axis.get_ylim()[1] * 0.8, "these layers", ha="right", color=BLUE)
     axis.text(0.06, axis.get_ylim()[1] * 0.4, "unrelated images", color=ORANGE)
