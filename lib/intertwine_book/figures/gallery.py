@@ -79,7 +79,7 @@ def of_tasks(made: Names) -> dict[str, Figure]:
         "dissect": bars("best IoU", made["chance"].best, made["own"].best, labels=("chance", "own masks")),
         "shallow": neurons(made["q"], made["shallow"].compress(made["q"]).network),
         "genni": regions(made["loss"].relative, 0.1),
-        "task-prune": bars("weights", *sizes, ["first layer", "second", "last"]),
+        "task-prune": bars("weights", sizes[0], sizes[1], ["first layer", "second", "last"]),
     }
 
 
@@ -105,10 +105,10 @@ def of_recipes(made: Names) -> dict[str, Figure]:
         name: [loss(end, s) for s in shares] for name, end in (("as given", "other"), ("matched", "back"))
     }
     return {
-        "smooth": bars("largest activation", *norms),
-        "spin": bars("largest entry", *entries),
+        "smooth": bars("largest activation", norms[0], norms[1]),
+        "spin": bars("largest entry", entries[0], entries[1]),
         "missed": against(("output before", "output after"), outputs),
-        "prune": bars("weights", *sizes, [name for name, _ in made["unet"].named_children()]),
+        "prune": bars("weights", sizes[0], sizes[1], [name for name, _ in made["unet"].named_children()]),
         "merge": curves(losses, shares, "share of the second network", "loss"),
         "hash": against(("weights of one network", "of the other"), weights),
         "table": marks(made["table"]),
