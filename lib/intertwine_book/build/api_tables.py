@@ -16,6 +16,7 @@ from sphinx.util.typing import stringify_annotation
 
 Function = Callable[..., Any]
 
+_STARS: dict[Any, str] = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}
 _ARGS = re.compile(r"^Args:\n((?:(?: +.*)?\n)+)", re.MULTILINE)
 _ENTRY = re.compile(r"^ {4}(\*{0,2}\w+(?:, \*{0,2}\w+)*): ((?:.*\n)(?: {5,}.*\n)*)", re.MULTILINE)
 _NEXT = re.compile(r"^(?:Returns|Yields|Raises|Note):$|\Z", re.MULTILINE)
@@ -106,12 +107,12 @@ def table(function: Function) -> list[str]:
         >>> [line.strip() for line in table(epsilon_set)[5:10]]
         ['* - parameter', '- type', '- default', '* - ``grid``', '- ``Grid``']
     """
-    words, star = words_of(function), {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}
+    words = words_of(function)
     rows = [["parameter", "type", "default", "what it is"]]
     for each in _parameters(function):
         default = "" if each.default is each.empty else f"``{each.default!r}``"
         type_ = type_of(each.annotation)
-        name = f"``{star.get(each.kind, '')}{each.name}``"
+        name = f"``{_STARS.get(each.kind, '')}{each.name}``"
         rows.append([name, type_ and f"``{type_}``", default, words.get(each.name, "")])
     if len(rows) == 1:
         return []
