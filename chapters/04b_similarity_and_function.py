@@ -337,7 +337,8 @@ print(f"CKA {lowered:.2f}, accuracy {mine.evaluate(test):.1%}")
 # more directions that the back does not read.
 #
 # CKA may also miss a gain: trained for the task before a ReLU, stitches of Tiny-10 become better, and their CKA ends
-# slightly *lower* than it began, in each of five pairs ({ref}`rec-experiment-3`).
+# slightly *lower* than it began, in each of {fact}`04b_similarity_and_function.along:.0f` pairs
+# ({ref}`rec-experiment-3`).
 #
 # (sec-best-stitch)=
 # ## The fair question: does CKA predict the best stitch?

@@ -37,7 +37,7 @@ from typing import Literal
 
 scale: Literal["smoke", "quick", "desk", "paper"] = "quick"  # quick reads rows, desk computes missing ones
 own: str = ""  # a folder for rows of your own code
-more_pairs: int = 0  # of Tiny-10, beyond those on record; ten are published
+more_pairs: int = 0  # of Tiny-10, in the tables that have fewer than ten
 device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
 
 # %% tags=["hide-input"]
@@ -96,10 +96,13 @@ TINY, AUTHORS, OTHERS, DIGITS = "Tiny-10", "ResNet-20, authors", "ResNet-20, oth
 FILES = {TINY: "tiny10", AUTHORS: "resnet20w1", OTHERS: "resnet20"}
 SHORTCUTS = {TINY: "none", AUTHORS: "convolutions", OTHERS: "without weights"}
 BEFORE, AFTER = "before the ReLU", "after the ReLU"
-LAYER, PAIRS, SMALL_PAIRS = 3, range((10 if large else 5) + more_pairs), range(5)
+LAYER, PAIRS, SMALL_PAIRS = 3, range(10), range(5)
+FEW_PAIRS = range((10 if large else 5) + more_pairs)  # of tables that the paper does not have, or that take hours
+ALONG = PAIRS if large else range(6 + more_pairs)  # a training of thirty epochs takes a quarter of an hour
 TINY_LAYERS, SMALL_LAYERS = [*range(1, 9)], [1, 2, 3, 4]
 ALL = {"stitch_images": 50_000, "test_images": 10_000}
 SOME = ALL if large else {"stitch_images": 5_000, "test_images": 2_000}
+FEW = 100 if tiny else 1_000  # images of a place that nothing is fitted to
 LONG, SHORT, PRESSED, DEEP, DRAWS = 30, 10, 25 if large else 12, 2, 5  # epochs of stitches; matrices drawn
 IN_3B = {"stitch_epochs": 4, "stitch_images": 10_000, "test_images": 3_000, "cka_images": 1_000}
 ON_DIGITS = {"stitch_epochs": 12, "stitch_images": 500, "test_images": 500, "cka_images": 500}
@@ -107,6 +110,7 @@ KEPT = [1.0, 0.9, 0.75, 0.5, 0.25, 0.1, 0.05]  # shares of principal components
 if tiny:
     TINY, AUTHORS, OTHERS = "Myrtle, small", "ResNet, small", "ResNet, again"
     PAIRS, SMALL_PAIRS, TINY_LAYERS, DRAWS = range(2), range(1), SMALL_LAYERS, 2
+    FEW_PAIRS = ALONG = PAIRS
     ALL = SOME = {"stitch_images": 150, "test_images": 100}
     LONG = SHORT = PRESSED = 2
     DEEP = 1
@@ -173,9 +177,9 @@ def flat_cka(X, Y):
 
 
 @torch.no_grad()
-def judged(joined, made):
+def judged(joined, made, cka_images=None):
     """CKA of the stitched activations with the second network's, and accuracy in percent."""
-    first, second = joined.activations("test")
+    first, second = (each[:cka_images] for each in joined.activations("test"))
     return {"accuracy": 100 * joined.judge(made).accuracy, "cka": flat_cka(made.stitch(first), second).item()}
 
 
@@ -196,6 +200,7 @@ WHOLE |= {"augmentation": "flips and shifts"}
 
 
 SAID = {"cka": "CKA", "accuracy": "accuracy", "r2_from_model2": "R²", "r2_as_it_is": "nearness"}
+SAID |= {"unexplained": "unexplained"}
 WORDS = {"apart": "spread of CKA", "SVCCA": "largest jump of SVCCA", "CKA": "largest jump of CKA"}
 WORDS |= {"correlation": "correlation of SVCCA with accuracy", "cca_moved": "change of CCA", "cka": "CKA"}
 WORDS |= {"beyond_control": "accuracy lost beyond the control", "lowest": "lowest CKA"}
@@ -347,8 +352,8 @@ BRIEF = AT_LAYER | {
     "stitch_epochs": SHORT,
     **SOME,
 }
-plan = [STITCHED | {"cut": cut, "pair": k} for cut in (BEFORE, AFTER) for k in PAIRS]
-plan += [BRIEF | {"cut": AFTER, "pair": k} for k in PAIRS]
+plan = [STITCHED | {"cut": BEFORE, "pair": k} for k in ALONG]
+plan += [how | {"cut": AFTER, "pair": k} for how in (STITCHED, BRIEF) for k in FEW_PAIRS]
 
 
 # %%
@@ -396,9 +401,10 @@ single_curves(
 #   Two panels against the epoch, before and after the ReLU: nearness falls most, R squared and SVCCA less, CKA hardly,
 #   CCA not at all.
 # ---
-# While accuracy rises, every index but CCA ends lower before the ReLU; CKA moves least of those that move.
+# While accuracy rises, every index but CCA ends lower before the ReLU; CKA moves least of those that move, on average.
 # Changes since the start, before and after the ReLU.
-# Tiny-10, layer 3; thin: five pairs, thick: means.
+# Tiny-10, layer 3; thin: {fact}`04b_similarity_and_function.along:.0f` pairs before the ReLU, five after it; thick:
+# means.
 # *Nearness* is $1 - \lVert AM - B\rVert^2/\lVert B\rVert^2$ with the columns of $B$ centred.
 # :::
 
@@ -470,6 +476,9 @@ ALONE = (
     "training)."
 )
 R2_FALLS = "$R^2_{LR}(B, AM)$, between the activations of model 2 and the transformed ones, falls along the training."
+R2_UNEXPLAINED = (
+    "$R^2_{LR}(B, AM)$ of flattened maps falls along the training. (The share that is not explained, about 0.04, rises.)"
+)
 NEARNESS = "The nearness $1 - \\lVert AM - B\\rVert^2/\\lVert B\\rVert^2$, with $B$ centred, falls along the training."
 R2_ERRATUM = {
     "kind": "remark",
@@ -508,6 +517,14 @@ at_task = "§6.2, SVCCA and the task"
 claim("experiment-3-svcca-task", at_task, ALONE, with_task, "correlation", **weak, **flattened)
 falls = {"matters": 0.01, "erratum": R2_ERRATUM, **flattened}
 claim("experiment-3-r2", "Figure 4 with Definition 6.1", R2_FALLS, positions, "r2_from_model2", **falls)
+of_maps = tuple(
+    linked(each.assign(samples="flattened maps", columns="centred", unexplained=1 - each["r2_flattened"]), "trainings")
+    for each in (start, end)
+)
+place = "Figure 4 with Definition 6.1, flattened maps"
+# near 1, so what matters is judged on the share that is not explained
+flattened["scale"] |= {"columns": "as they are"}
+claim("experiment-3-r2-flattened", place, R2_UNEXPLAINED, of_maps[::-1], "unexplained", matters=0.001, **flattened)
 third = {"whose": "ours", "matters": 0.01, **here}
 claim(
     "experiment-3-r2-corrected",
@@ -534,7 +551,7 @@ starts = before[before["epoch"] == 0].set_index("pair")
 by_epoch = before.pivot(index="epoch", columns="pair", values="cka")
 fallen = by_epoch.loc[0] - by_epoch
 at_once = 100 * (of(before, epoch=1).set_index("pair")["accuracy"] - starts["accuracy"]) / rises["accuracy"]
-side = (rises_after["cka"] - rises["cka"]).sort_values()
+side = (rises_after["cka"] - rises["cka"]).dropna().sort_values()  # of the pairs that have both
 low, high = interval(-rises["cka"])
 curves_of = [
     c
@@ -545,18 +562,18 @@ lower = [(c.iloc[1:] < c.iloc[0]).drop(columns="pair").all(axis=None) for c in c
 share = before.groupby("pair")["r2_to_model2"].agg(lambda c: c.max() - c.min())
 # fmt: off
 told.check_all({
-    "By the paper's training accuracy rises by more than 2 points and CKA ends below its start, in each of five pairs.":
-        every(len(rises) == 5, rises["accuracy"] > 2, rises["cka"] < 0),
-    "With five pairs the interval of the mean fall of CKA includes 0.": low < 0 < high,
-    "The first epoch brings more than 80 % of the gain, and less than half of the fall of CKA, in each pair.":
-        every(at_once > 80, at_once < 100, fallen.loc[1] < fallen.loc[LONG] / 2),
+    "By the paper's training accuracy rises by more than 2 points and CKA ends below its start, in each pair.":
+        every(len(rises) > 5, rises["accuracy"] > 2, rises["cka"] < 0),
+    "The interval of the mean fall of CKA includes 0.": low < 0 < high,
+    "The first epoch brings more than 80 % of the gain, and less than half of the fall of CKA in all pairs but one.":
+        every(at_once > 80, at_once < 100, (fallen.loc[1] >= fallen.loc[LONG] / 2).sum() == 1),
     "After epoch ten CKA changes by less than 0.002.": (fallen.loc[min(10, LONG)] - fallen.loc[LONG]).abs() < 0.002,
     "Pairs start at CKA that differ more than training changes it.":
         np.ptp(starts["cka"]) > -rises["cka"].min(),
     "After the ReLU, by the same training, CKA stays within 0.008 of its start, and accuracy gains more than 3 points.":
         every(len(rises_after) == 5, strayed(after) < 0.008, rises_after["accuracy"] > 3),
     "After the ReLU CKA ends above its start in three pairs.": (rises_after["cka"] > 0).sum() == 3,
-    "In four of five pairs CKA falls more before the ReLU; five pairs do not decide the mean.":
+    "In four of five pairs CKA falls more before the ReLU; these do not decide the mean.":
         every((side > 0.01).sum() == 4, interval(side)[0] < 0 < interval(side)[1]),
     "Before and after the ReLU AM moves away from B, and R²(B, AM) and SVCCA are below their start, after every "
     "epoch of "
@@ -564,15 +581,17 @@ told.check_all({
     "In the short run after the ReLU CKA ends within 0.005 of its start.": every(len(rises_brief) == 5,
         rises_brief["cka"].abs() < 0.005),
     "No invertible stitch moves CCA or R²(AM, B).": every(moved["cca_moved"] < 1e-6, share < 1e-6),
-    "Of flattened maps R²(B, AM) falls in four pairs, by less than 0.01, and is above 0.9 throughout.":
-        every((rises["r2_flattened"] < 0).sum() == 4, rises["r2_flattened"].abs() < 0.01, before["r2_flattened"] > 0.9),
+    "Of flattened maps R²(B, AM) falls in all pairs but one, by less than 0.01, and is above 0.9 throughout.":
+        every((rises["r2_flattened"] > 0).sum() == 1, rises["r2_flattened"].abs() < 0.01, before["r2_flattened"] > 0.9),
 })
 # fmt: on
 told.say(**ends(gained=rises["accuracy"], at_once=at_once, cka_begins=starts["cka"], cka_falls=-rises["cka"]))
 told.say(**ends(after_gained=rises_after["accuracy"], side=side.iloc[1:], r2_falls=-rises["r2_from_model2"]))
 told.say(
+    along=len(rises),
     cka_falls=-rises["cka"].mean(),
     side_least=-side.iloc[0],
+    flat_share=100 * (-rises["r2_flattened"] / (1 - starts["r2_flattened"])).mean(),
     flat_low=floor(100 * before["r2_flattened"].min()) / 100,
     flat_moves=ceil(1000 * rises["r2_flattened"].abs().max()) / 1000,
     after_bound=ceil(1000 * strayed(after)) / 1000,
@@ -591,7 +610,10 @@ told.say(
 # {fact}`04b_similarity_and_function.side_least:.3f` less.
 # Whether the place of the stitch matters, or the place where CKA is measured, is open.
 #
-# *What would change it*: five more pairs, which are published; another layer; flattened maps as samples.
+# CKA falls in each pair, and most of the mean is one pair's; more pairs may decide it.
+# Of flattened maps $R^2$ falls by {fact}`04b_similarity_and_function.flat_share:.0f` % of what it leaves unexplained.
+#
+# *What would change it*: the other published pairs; another layer; flattened maps as samples of CCA and SVCCA.
 #
 # (rec-experiment-4)=
 # ## Experiment 4 and figure 5: can CKA be lowered for nothing?
@@ -618,9 +640,9 @@ OF_PENALTY = AT_LAYER | {
 }
 
 
-def pressed(joined, weight, epochs, rate, seed):
+def pressed(joined, weight, epochs, rate, seed, cka_images=None):
     """A stitch from the identity, trained for the task and against, or for, its CKA."""
-    first, second = joined.activations("test")
+    first, second = (each[:cka_images] for each in joined.activations("test"))
     return stitch_at(
         joined,
         "full",
@@ -633,7 +655,7 @@ def pressed(joined, weight, epochs, rate, seed):
 
 
 # %%
-@record.table([OF_PENALTY | {"weight": w, "pair": k} for w in (0.0, WEIGHT) for k in PAIRS])
+@record.table([OF_PENALTY | {"weight": w, "pair": k} for w in (0.0, WEIGHT) for k in FEW_PAIRS])
 def penalised(networks, layer, cut, stitch_epochs, learning_rate, augmentation, weight, pair, **counts):
     joined, f, _ = junction(networks, pair, at(layer, cut), **counts, itself=True)
     record.uses(f, joined.data("test"))
@@ -767,7 +789,7 @@ plan = [
         "augmentation": "none",
     }
     | {**SOME, "pair": k, "place": place}
-    for networks, pairs, epochs in ((TINY, PAIRS, SHORT), (AUTHORS, range(1), DEEP), (OTHERS, range(3), DEEP))
+    for networks, pairs, epochs in ((TINY, FEW_PAIRS, SHORT), (AUTHORS, range(1), DEEP), (OTHERS, range(3), DEEP))
     for k in pairs
     for place in (
         [f"relu{layer}" for layer in TINY_LAYERS]
@@ -847,33 +869,33 @@ GROUPS |= {"permutations with positive scalings": GReLU}
 
 
 @record.table(
-    [AT_LAYER | {"cut": AFTER, "test_images": SOME["test_images"]}],
+    [AT_LAYER | {"cut": AFTER, "test_images": ALL["test_images"], "cka_images": SOME["test_images"]}],
     group=[*GROUPS],
     pair=PAIRS,
     trial=range(DRAWS),
 )
-def inserted(networks, layer, cut, test_images, group, pair, trial):
-    joined, f, _ = junction(networks, pair, at(layer, cut), SOME["stitch_images"], test_images, itself=True)
+def inserted(networks, layer, cut, test_images, cka_images, group, pair, trial):
+    joined, f, _ = junction(networks, pair, at(layer, cut), FEW, test_images, itself=True)
     record.uses(f, joined.data("test"))
     draw = torch.Generator().manual_seed(1_000 * pair + trial)
     made = stitch_at(joined, GROUPS[group](joined.widths[0]).sample(draw))
-    row = judged(joined, made)
+    row = judged(joined, made, cka_images)
     more = {"cross_entropy": joined.judge(made).loss, "cka_short_of_1": 1 - row["cka"]}
     return row | more | {"base_accuracy": 100 * joined.judge(stitch_at(joined, "identity")).accuracy}
 
 
 @record.table(
-    [AT_LAYER | {"cut": AFTER, **SOME}],
+    [AT_LAYER | {"cut": AFTER, **ALL, "cka_images": SOME["test_images"]}],
     way=["trained for CKA", "least squares"],
-    pair=PAIRS,
+    pair=PAIRS if large else PAIRS[:3],
 )
-def objective(networks, layer, cut, way, pair, **counts):
+def objective(networks, layer, cut, cka_images, way, pair, **counts):
     joined, f, g = junction(networks, pair, at(layer, cut), **counts)
     record.uses(f, g, joined.data("test"))
     if way == "least squares":
-        return judged(joined, stitch_at(joined, way)) | {"stitch_epochs": 0}
-    made = pressed(joined, -1e4, SHORT // 2, RATE, pair)  # the task does not count
-    return judged(joined, made) | {"stitch_epochs": SHORT // 2}
+        return judged(joined, stitch_at(joined, way), cka_images) | {"stitch_epochs": 0}
+    made = pressed(joined, -1e4, SHORT // 2, RATE, pair, cka_images)  # the task does not count
+    return judged(joined, made, cka_images) | {"stitch_epochs": SHORT // 2}
 
 
 # %% tags=["hide-input"]
@@ -915,14 +937,14 @@ exact = {
 }
 claim("section-6-4-cka", "§6.4, CKA", ONE, turned, "cka_short_of_1", **exact)
 VARIES = "Trained networks are not invariant under such orthogonal matrices, the task loss varies greatly."
-of_images = {"matters": 1, "scale": {"test_images": 10_000}, **here}
+of_images = {"matters": 1, "scale": {"test_images": 10_000}, **TEN, **here}
 claim("section-6-4-accuracy", "§6.4, accuracy", VARIES, (alone, turned), "accuracy", **of_images)
 NO_AIM = (
     "CKA is no objective for direct matching: the stitch between two networks that is trained for the largest "
     "CKA alone, "
     "from the identity, is less accurate than least squares."
 )
-of_images = {"matters": 1, "scale": {"test_images": 10_000, "stitch_images": 50_000}, **here}
+of_images["scale"] |= {"stitch_images": 50_000}
 two = of(objective, way="least squares"), of(objective, way="trained for CKA")
 claim("section-6-4-objective", "§6.4, CKA as an objective", NO_AIM, two, "accuracy", **of_images)
 told.verdicts()
@@ -934,14 +956,14 @@ permuted = of(inserted, group="permutations")
 told.check_all({
     "Orthogonal matrices and permutations leave CKA at 1, to rounding.":
         every(turned["cka_short_of_1"] < 1e-4, permuted["cka"].round(2) == 1),
-    "Each of five draws of an orthogonal matrix takes each of five networks below 15 %.":
-        every(turned["accuracy"] < 15, turned.groupby("pair").size() == 5, turned["pair"].nunique() == 5),
-    "A rotation does a little more than a permutation, on average, and both leave less than 15 %.":
-        turned["accuracy"].mean() < permuted["accuracy"].mean() < 15 < turned["base_accuracy"].mean() / 5,
-    "Trained for CKA alone a stitch has a higher CKA than least squares, and 13 to 22 % accuracy, in each of "
-    "five pairs.":
-        every(len(chosen) == 5, chosen["cka"] > fitted["cka"], chosen["accuracy"].between(13, 22)),
-    "Least squares has 78 to 82 % in each pair.": fitted["accuracy"].between(78, 82),
+    "Each of five draws of an orthogonal matrix takes each of ten networks below 17 %.":
+        every(turned["accuracy"] < 17, turned.groupby("pair").size() == 5, turned["pair"].nunique() == 10),
+    "Rotations and permutations leave less than 15 % on average.":
+        every(turned["accuracy"].mean() < 15, permuted["accuracy"].mean() < 15, turned["base_accuracy"].mean() > 75),
+    "Trained for CKA alone a stitch has a higher CKA than least squares, and less than 30 % accuracy, in each of "
+    "three pairs.":
+        every(len(chosen) == 3, chosen["cka"] > fitted["cka"], chosen["accuracy"] < 30),
+    "Least squares has 77 to 83 % in each pair.": fitted["accuracy"].between(77, 83),
 })
 # fmt: on
 told.say(**ends(rotated=turned["accuracy"], permuted=permuted["accuracy"]))
@@ -1019,7 +1041,7 @@ scatter(
 FRONTS = ["trained", "untrained", "class noise"]
 OF_TINY = {"networks": TINY, "cut": BEFORE, **IN_3B}
 OF_DIGITS = {"networks": DIGITS, "cut": AFTER, **ON_DIGITS}
-plan = [OF_TINY | {"front": f, "pair": k, "layer": n} for f in FRONTS[:2] for k in PAIRS for n in TINY_LAYERS]
+plan = [OF_TINY | {"front": f, "pair": k, "layer": n} for f in FRONTS[:2] for k in FEW_PAIRS for n in TINY_LAYERS]
 plan += [
     OF_DIGITS | {"front": f, "pair": k, "layer": n} for f in FRONTS for k in SMALL_PAIRS for n in SMALL_LAYERS
 ]
@@ -1472,7 +1494,8 @@ told.say(probe=quarter["lost"].mean(), probe_whole=of(sensitivity, kept=1.0)["ac
 #   - a wide layer may have more directions that the back ignores
 # * - pairs
 #   - ten
-#   - five of Tiny-10; of ResNet-20 one of the authors and three of others
+#   - all ten of Tiny-10 in {ref}`rec-section-6-4`, {fact}`04b_similarity_and_function.along:.0f` in
+#     {ref}`rec-experiment-3`, else five; of ResNet-20 one of the authors and three of others
 #   - intervals
 # * - training of a stitch
 #   - 30 epochs, 50,000 images, augmented
