@@ -97,7 +97,9 @@ FILES = {TINY: "tiny10", AUTHORS: "resnet20w1", OTHERS: "resnet20"}
 SHORTCUTS = {TINY: "none", AUTHORS: "convolutions", OTHERS: "without weights"}
 BEFORE, AFTER = "before the ReLU", "after the ReLU"
 LAYER, PAIRS, SMALL_PAIRS = 3, range(10), range(5)
-FEW_PAIRS = range((10 if large else 5) + more_pairs)  # of tables that the paper does not have, or that take hours
+FEW_PAIRS = range(
+    (10 if large else 5) + more_pairs
+)  # of tables that the paper does not have, or that take hours
 ALONG = PAIRS if large else range(6 + more_pairs)  # a training of thirty epochs takes a quarter of an hour
 TINY_LAYERS, SMALL_LAYERS = [*range(1, 9)], [1, 2, 3, 4]
 ALL = {"stitch_images": 50_000, "test_images": 10_000}
@@ -476,9 +478,7 @@ ALONE = (
     "training)."
 )
 R2_FALLS = "$R^2_{LR}(B, AM)$, between the activations of model 2 and the transformed ones, falls along the training."
-R2_UNEXPLAINED = (
-    "$R^2_{LR}(B, AM)$ of flattened maps falls along the training. (The share that is not explained, about 0.04, rises.)"
-)
+R2_UNEXPLAINED = "$R^2_{LR}(B, AM)$ of flattened maps falls along the training. (The share that is not explained, about 0.04, rises.)"
 NEARNESS = "The nearness $1 - \\lVert AM - B\\rVert^2/\\lVert B\\rVert^2$, with $B$ centred, falls along the training."
 R2_ERRATUM = {
     "kind": "remark",
@@ -518,13 +518,24 @@ claim("experiment-3-svcca-task", at_task, ALONE, with_task, "correlation", **wea
 falls = {"matters": 0.01, "erratum": R2_ERRATUM, **flattened}
 claim("experiment-3-r2", "Figure 4 with Definition 6.1", R2_FALLS, positions, "r2_from_model2", **falls)
 of_maps = tuple(
-    linked(each.assign(samples="flattened maps", columns="centred", unexplained=1 - each["r2_flattened"]), "trainings")
+    linked(
+        each.assign(samples="flattened maps", columns="centred", unexplained=1 - each["r2_flattened"]),
+        "trainings",
+    )
     for each in (start, end)
 )
 place = "Figure 4 with Definition 6.1, flattened maps"
 # near 1, so what matters is judged on the share that is not explained
 flattened["scale"] |= {"columns": "as they are"}
-claim("experiment-3-r2-flattened", place, R2_UNEXPLAINED, of_maps[::-1], "unexplained", matters=0.001, **flattened)
+claim(
+    "experiment-3-r2-flattened",
+    place,
+    R2_UNEXPLAINED,
+    of_maps[::-1],
+    "unexplained",
+    matters=0.001,
+    **flattened,
+)
 third = {"whose": "ours", "matters": 0.01, **here}
 claim(
     "experiment-3-r2-corrected",
@@ -789,7 +800,11 @@ plan = [
         "augmentation": "none",
     }
     | {**SOME, "pair": k, "place": place}
-    for networks, pairs, epochs in ((TINY, FEW_PAIRS, SHORT), (AUTHORS, range(1), DEEP), (OTHERS, range(3), DEEP))
+    for networks, pairs, epochs in (
+        (TINY, FEW_PAIRS, SHORT),
+        (AUTHORS, range(1), DEEP),
+        (OTHERS, range(3), DEEP),
+    )
     for k in pairs
     for place in (
         [f"relu{layer}" for layer in TINY_LAYERS]
@@ -1041,7 +1056,9 @@ scatter(
 FRONTS = ["trained", "untrained", "class noise"]
 OF_TINY = {"networks": TINY, "cut": BEFORE, **IN_3B}
 OF_DIGITS = {"networks": DIGITS, "cut": AFTER, **ON_DIGITS}
-plan = [OF_TINY | {"front": f, "pair": k, "layer": n} for f in FRONTS[:2] for k in FEW_PAIRS for n in TINY_LAYERS]
+plan = [
+    OF_TINY | {"front": f, "pair": k, "layer": n} for f in FRONTS[:2] for k in FEW_PAIRS for n in TINY_LAYERS
+]
 plan += [
     OF_DIGITS | {"front": f, "pair": k, "layer": n} for f in FRONTS for k in SMALL_PAIRS for n in SMALL_LAYERS
 ]
