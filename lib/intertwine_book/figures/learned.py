@@ -141,7 +141,7 @@ def by_width() -> dict[str, tuple[pd.DataFrame, str]]:
 
 def fits(axis: Axes) -> None:
     """Maps trained for the task keep more accuracy than maps that fit; dots are pairs."""
-    rows = on_record("03b_matching", "stitches").query("pair < 5")  # as many as other tables have
+    rows = on_record("03b_matching", "stitches")
     rows = of(rows, networks="Tiny-10", front="trained", test_images=3_000)
     rows = of(rows, cut="before the ReLU", batch_norm="frozen")
     ways = {"task loss": ("trained for the task", "green", 101), "least squares": ("fitted", "grey", 76)}

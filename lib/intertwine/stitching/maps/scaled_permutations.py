@@ -43,6 +43,7 @@ class Matched(Stitch):
     """The fixed permutation of best matching activations, with positive scales, which may be trained.
 
     Example:
+        >>> from intertwine.alignment import Statistics
         >>> A = torch.rand(100, 2)
         >>> Matched(Statistics.of(A, 2 * A[:, [1, 0]])).weight.tolist()
         [[0.0, 2.0], [2.0, 0.0]]
@@ -80,6 +81,7 @@ class Entropic(Stitch):
     """The permutation with positive scales nearest to the activations; trained by entropic assignment, p = q.
 
     Example:
+        >>> from intertwine.alignment import Statistics
         >>> A = torch.rand(100, 2)
         >>> Entropic(Statistics.of(A, 2 * A[:, [1, 0]])).weight.detach().round(
         ...     decimals=4
