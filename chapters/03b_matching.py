@@ -314,9 +314,7 @@ print(f"variance restored {stitch_at(place, of_library).evaluate(test):.1%}")
 # *Tiny-10* has eight convolutions, each with batch norm and ReLU; it is cut between the two.
 
 # %% tags=["hide-input"] figure="fig-restored"
-stitches = on_record("03b_matching", "stitches").query(
-    "pair < 5"
-)  # as many as other tables have
+stitches = on_record("03b_matching", "stitches")
 stitches = stitches.assign(y=100 * stitches["relative_accuracy"])
 tiny = of(stitches, networks="Tiny-10", cut="before the ReLU", batch_norm="frozen")
 tiny = of(tiny, test_images=3000)
@@ -336,20 +334,20 @@ dots(
 # :::{figure} #fig-restored
 # ---
 # alt: >-
-#   Three curves against the layer: least squares lowest, falling to 85 percent, variance restored between,
+#   Three curves against the layer: least squares lowest, falling to
+#   {fact}`03b_matching.direct_low:.0f` percent, variance restored between,
 #   and task loss highest, above 94; all are close together at layers 1, 7 and 8.
 # ---
 # A map trained by the task keeps the most, and restoring the variance, without any task, gains half of what training
 # gains.
 # Relative accuracy of stitches of Tiny-10, cut before the ReLU, batch norm frozen.
-# Large discs: means; small dots: five pairs of networks.
+# Large discs: means; small dots: ten pairs of networks.
 # :::
 
 # %% [markdown]
 # **With batch norm frozen, the best fit keeps {fact}`03b_matching.direct:.0f` % of model 2's accuracy, a map that the
 # task trains {fact}`03b_matching.task:.0f` %**, on average over layers.
-# From the second layer on the task is ahead in each pair, and in each of five more ({ref}`rec-ten-pairs`); at the first
-# there is hardly a gap.
+# From the second layer on the task is ahead in each of ten pairs; at the first there is hardly a gap.
 # Of what training gains, a restored variance gains half on average, and re-estimating batch norm after the stitch
 # nearly half.
 # Training still keeps more in each pair.
@@ -423,7 +421,7 @@ dots(
 # ---
 # An untrained front serves an early back, and a front that knows only the label a late one.
 # Stitches trained by the task.
-# Above: five pairs of Tiny-10; below: two pairs of small networks for digits, twelve epochs.
+# Above: ten pairs of Tiny-10; below: two pairs of small networks for digits, twelve epochs.
 # :::
 
 # %% [markdown]
