@@ -525,8 +525,9 @@ places = of(tiny_tested, stitch="least squares")
 by_layer = places.groupby("layer", as_index=False)[["lost", "test_images"]].mean()
 by_layer = linked(by_layer.assign(fitted_to="test images"), "on_test_images")
 claim("figure-2-direct-tiny10", "§5.1, direct matching on Tiny-10",
-    "Direct matching does fairly well at almost every layer of Tiny-10. (A relative accuracy of 80 % or more, means over "
-    f"ten pairs, which the figure prints. Of single places {(places['lost'] <= 0.2).sum()} of {len(places)} have it.)",
+    "Direct matching does fairly well at almost every layer of Tiny-10. (A relative accuracy of 80 % or more, means "
+    f"over ten pairs, which the figure prints. Of single places {(places['lost'] <= 0.2).sum()} of {len(places)} "
+    "have it.)",
     by_layer, "lost", kind="universal", error=0.2, per="layer", cases=["layer"], scale=FIT_PAPER,
     **{name: value for name, value in here.items() if name != "trials"})
 claim("figure-2-resnet-task", "§5.1 and figure 2, ResNet-20",
@@ -539,8 +540,8 @@ claim("figure-2-resnet-direct", "§5.1, direct matching on ResNet-20",
     of(deep_tested, stitch="least squares", layer=BLOCKS[1:6]), "lost", kind="universal", error=0.2,
     noise=0.005, cases=["layer", "pair"], scale=FIT_PAPER | RESIDUAL, **here)
 claim("worst-case", "§5.1, worst case",
-    "The worst stitch by task loss on ResNet-20 still has a relative accuracy of 80 %. (Read as a bound, in four pairs. "
-    "The paper finds its worst behind the first convolution, where hardly anything is lost here.)",
+    "The worst stitch by task loss on ResNet-20 still has a relative accuracy of 80 %. (Read as a bound, in four "
+    "pairs. The paper finds its worst behind the first convolution, where hardly anything is lost here.)",
     of(deep, stitch="task loss"), "lost", kind="universal", error=0.2, noise=0.01, cases=["layer", "pair"],
     scale=TASK_PAPER | RESIDUAL, **here)
 claim("figure-2-inception", "Figures 2, 3 and 7, Inception V1",

@@ -478,7 +478,7 @@ ALONE = (
     "training)."
 )
 R2_FALLS = "$R^2_{LR}(B, AM)$, between the activations of model 2 and the transformed ones, falls along the training."
-R2_UNEXPLAINED = "$R^2_{LR}(B, AM)$ of flattened maps falls along the training. (The share that is not explained, about 0.04, rises.)"
+R2_UNEXPLAINED = "Of flattened maps the share that $R^2_{LR}(B, AM)$ leaves unexplained, about 0.04, rises."
 NEARNESS = "The nearness $1 - \\lVert AM - B\\rVert^2/\\lVert B\\rVert^2$, with $B$ centred, falls along the training."
 R2_ERRATUM = {
     "kind": "remark",
