@@ -98,7 +98,7 @@ class Record:
             log = os.environ.get("INTERTWINE_LOG")  # of a build
             with Path(log).open("a") if log else nullcontext() as stream:
                 todo = missing if self.folder else []
-                for case in tqdm(todo, name, file=stream, bar_format=STEP, disable=not log):
+                for case in tqdm(todo, name, mininterval=0, file=stream, bar_format=STEP, disable=not log):
                     if self._missing(name, [case]):  # or another process was faster
                         self._write(name, self._rows(name, case))
             if todo:
