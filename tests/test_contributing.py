@@ -77,10 +77,11 @@ def rules(request: pytest.FixtureRequest, *, slow: bool) -> Iterator[str]:
         for rule, test in laws(chapters, known).items():
             if slow == any(mark.name == "slow" for mark in test.pytestmark):
                 (name,) = (each for each in NAMES if ("/" in each) == ("/" in next(iter(known))))
-                arguments = test.__code__.co_varnames[: test.__code__.co_argcount]
-                test(
-                    **{each: name if each == "name" else request.getfixturevalue(each) for each in arguments}
-                )
+                # a rule finds its own folder empty, where the book of the examples has files
+                given = {"name": name, "tmp_path": request.getfixturevalue("tmp_path_factory").mktemp("rule")}
+                others = {*arguments(test)} - {*given}
+                given |= {each: request.getfixturevalue(each) for each in others}
+                test(**{each: given[each] for each in arguments(test)})
                 yield rule
 
 
