@@ -2175,7 +2175,7 @@ rows, known = [], {made.id.removeprefix("csiszarik-"): (made, found) for made, f
 for id, statement in SUMMARY.items():
     made, found = known[id]
     m, low, high = found.interval or (np.nan,) * 3
-    numbers = f"{m:.2f} [{low:.2f}, {high:.2f}]" if found.interval else "another minimiser in 3 of 5 cases"
+    numbers = f"{m:.2f} [{low:.2f}, {high:.2f}]" if found.interval else found.measured
     of_pairs = f"{'another' if found.decisive else 'as printed'}; {found.trials} of 10 pairs"
     row = {
         "statement": statement,

@@ -14,7 +14,7 @@ from tqdm import tqdm
 from intertwine import files
 from intertwine_book import origin
 from intertwine_book.code_hash import code_of
-from intertwine_book.tidy import Case, apart, cases_of, key, plain, plan, read, text
+from intertwine_book.tidy import Case, apart, cases_of, key, plain, plan, read, taken_out
 
 PROVENANCE = ["code", "uses", "day", "commit", "machine", "seconds"]
 """The last columns of each row: hash of the code, digests of networks and data, and where it was computed."""
@@ -204,7 +204,7 @@ class Record:
     def _notice(self, name: str, missing: bool) -> None:
         """Say that a column was taken out of the plan, before rows of its other values would be replaced."""
         rows, (_, keys, _) = self.read(name), self._tables[name]
-        if gone := taken_out(rows, keys) if keys and len(rows) else []:
+        if gone := taken_out(rows, keys, PROVENANCE) if keys and len(rows) else []:
             sentence = (
                 f"{name}.csv has cases with several values of {' or '.join(gone)}, which the plan has not: "
                 f"put it back, or delete the rows of its other values. (Was it never in it? Then the columns "
@@ -242,24 +242,6 @@ class Record:
             cost = f", about {missing * rows['seconds'].mean() / 3600:.1f} h where these were computed"
         words += [f"{missing} of {wanted} cases are missing{cost}"] if missing else []
         return "; ".join(words)
-
-
-def taken_out(rows: pd.DataFrame, keys: Sequence[str]) -> list[str]:
-    """Columns that seem to have been in the plan once, as rows of one case differ in them.
-
-    A file has the plan's columns first. And the rows of one call have one stamp: a column that is the same in
-    a call, and differs between two of one case, told these calls apart.
-    """
-    rows = rows.map(text)
-    differ = [name for name in rows if name not in keys and rows.groupby([*keys])[name].nunique().max() > 1]
-    if first := [name for name in [*rows][: len(keys)] if name in differ]:
-        return first
-    rows = rows[rows["code"].str.fullmatch("[0-9a-f]{8}")]  # others were brought here from other files
-    by_call = rows.groupby([*keys, *PROVENANCE])
-    if by_call.ngroups == rows.groupby([*keys]).ngroups:
-        return []
-    # the median, as short calls may by chance take equally long
-    return [name for name in differ if name not in PROVENANCE and by_call[name].nunique().median() == 1]
 
 
 def used(thing: Any) -> str:

@@ -144,6 +144,24 @@ def apart(one: pd.DataFrame, other: pd.DataFrame, within: float | Mapping[str, f
     return largest
 
 
+def taken_out(rows: pd.DataFrame, keys: Sequence[str], stamp: Sequence[str]) -> list[str]:
+    """Columns that seem to have been in the plan once, as rows of one case differ in them.
+
+    A file has the plan's columns first. And the rows of one call have one `stamp`: a column that is the same
+    in a call, and differs between two of one case, told these calls apart.
+    """
+    rows = rows.map(text)
+    differ = [name for name in rows if name not in keys and rows.groupby([*keys])[name].nunique().max() > 1]
+    if first := [name for name in [*rows][: len(keys)] if name in differ]:
+        return first
+    rows = rows[rows["code"].str.fullmatch("[0-9a-f]{8}")]  # others were brought here from other files
+    by_call = rows.groupby([*keys, *stamp])
+    if by_call.ngroups == rows.groupby([*keys]).ngroups:
+        return []
+    # the median, as short calls may by chance take equally long
+    return [name for name in differ if name not in stamp and by_call[name].nunique().median() == 1]
+
+
 def every(*conditions: Any) -> np.ndarray:
     """All of some conditions in one row, whatever their shapes: what a sentence about all of them checks.
 

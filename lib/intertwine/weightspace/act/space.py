@@ -191,7 +191,8 @@ class WeightSpace:
         # names come first: a layer of nn.Sequential may be called "1", as a space may by its number
         called = [hidden for hidden in self.spaces if key in hidden.names]
         others = [each for each in self.spaces if key in (each.index, f"P{each.index}", each.called)]
-        for hidden in called + others:
+        if found := called + others:
+            hidden = found[0]
             # a batch norm and the convolution before it may have scalars of their own, in one space
             return hidden, hidden.names.get(str(key), hidden.seen)
         names = ", ".join(repr(hidden.name) for hidden in self.spaces[:4])
