@@ -61,7 +61,7 @@ def test_each_map_shows_the_accuracy_of_the_library(page, two):
         press_until(page, "ArrowRight", known[name])
     page.get_by_role("radio", name="the second, moved").check()
     page.get_by_role("radio", name="permutation with scalings").check()
-    until(page, in_percent(two.alone()))
+    until(page, in_percent(two.stitched(two.back, again=True).evaluate(two.judge)))  # batch norm, too
     page.get_by_role("button", name="Reset").click()
     until(page, known["none"])
     assert page.get_by_role("radio", name="none").is_checked()
@@ -72,7 +72,7 @@ def test_each_map_shows_the_accuracy_of_the_library(page, two):
 def test_digits_say_what_the_network_answers(page, two):
     show(page, benches.which_map())
     page.get_by_role("radio", name="the second itself").check()
-    until(page, in_percent(two.alone()))
+    until(page, in_percent(two.stitched(two.back, again=True).evaluate(two.judge)))
     assert page.locator(".digits span").all_inner_texts() == [*"0123456789"]
     page.get_by_role("radio", name="the first network").check()
     until(page, in_percent(two.stitched(again=True).evaluate(two.judge)))
