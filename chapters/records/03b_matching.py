@@ -316,13 +316,13 @@ OURS = {"dataset": "digits", "training": "Adam", "epochs": 1 if tiny else 6}
 for w in WIDTHS:
     plan += plan_of("Myrtle", range(1 if tiny else 2), [1, 2, 3, 4], BOTH, DIGITS, width=w, **OURS)
 MADE = ["Adam", "SGD", "no batch norm", "other images", "front of five classes"]
-FURTHER = {"dataset": "cifar10", "width": 16, "epochs": 8}  # of one pair each; of two on digits
+FURTHER = {"dataset": "cifar10", "width": 16, "epochs": 8}  # of three pairs each; of two on digits
 FURTHER_DIGITS = {"dataset": "digits", "width": 4 if tiny else 8, "epochs": OURS["epochs"]}
 for training in MADE:
     made = {"training": training, "cut": AFTER}
     plan += plan_of("Myrtle", range(1 if tiny else 2), [1, 2, 3, 4], BOTH, DIGITS, **FURTHER_DIGITS, **made)
     if not tiny:
-        plan += plan_of("Myrtle", [0], [1, 2, 3, 4], BOTH, SOME, **FURTHER, **made)
+        plan += plan_of("Myrtle", range(3), [1, 2, 3, 4], BOTH, SOME, **FURTHER, **made)
 
 
 # %%
