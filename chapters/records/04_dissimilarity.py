@@ -109,7 +109,7 @@ if tiny:
 PAIRS[WIDEST] += more_pairs
 FRESH[WIDEST] += more_pairs
 CKA_PAIRS = PAIRS | ({64: 16 + more_pairs} if large else {})  # figure 5 has half as many pairs as table 2
-RECIPES = {"cifar10": zoo.RECIPES["growing"], "digits": zoo.RECIPES["digits"]}
+RECIPES = {"cifar10": zoo.RECIPES["godfrey2022" if large else "growing"], "digits": zoo.RECIPES["digits"]}
 TRAINED, UNTRAINED = "trained", "untrained"
 
 
@@ -163,6 +163,14 @@ def long(rows, columns=("grelu", "orthogonal")):
         for column in columns
     ]
     return pd.concat(parts, ignore_index=True)
+
+
+AUTHORS_RECIPE = "the authors'"
+
+
+def by_whom(rows):
+    """Rows with the recipe of their Myrtle CNNs: networks of 50 epochs are trained by the authors'."""
+    return rows.assign(training=rows["epochs"].eq(50).map({True: AUTHORS_RECIPE, False: "this book's"}))
 
 
 def means(rows, value="value"):
@@ -273,7 +281,9 @@ def as_printed(values):
     return table.rename_axis("layer").reset_index().melt("layer", var_name="group")
 
 
-trained = {width: of(table_2, **WIDE | {"width": width}, state=TRAINED, images=MANY) for width in LADDER}
+trained = {
+    width: by_whom(of(table_2, **WIDE | {"width": width}, state=TRAINED, images=MANY)) for width in LADDER
+}
 untrained = {width: of(table_2, width=width, state=UNTRAINED, images=MANY) for width in LADDER}
 stitched = of(table_2, **STITCHED, images=SOME)
 scores = {width: long(rows) for width, rows in trained.items()}
@@ -322,7 +332,8 @@ by_layer(conditions, "Mean Procrustes similarity by layer")
 # A printed value has the spread that the table prints as its error.
 
 # %% tags=["hide-input"]
-of_paper = {"dataset": "cifar10", "width": 64, "images": 10_000, "epochs": 50}
+of_paper = {"dataset": "cifar10", "width": 64, "images": 10_000, "epochs": 50, "training": AUTHORS_RECIPE}
+of_resnets = {"width": 16, "images": 10_000, "epochs": 50}
 G = "$G_{\\mathrm{ReLU}}$"
 wide = trained[WIDEST]
 here = {"link": "rec-table-2", "matters": 0.01, "scale": of_paper, "trials": 32}
@@ -503,7 +514,7 @@ def cka(pair, images, nulls, **setting):
 
 # %% tags=["hide-input"] figure="fig-rec-figure-5-diagonal"
 READ = {"grelu": [0.84, 0.61, 0.45, 0.43], "orthogonal": [0.98, 0.97, 0.92, 0.93]}
-cka_rows = {width: of(cka, **WIDE | {"width": width}, state=TRAINED) for width in LADDER}
+cka_rows = {width: by_whom(of(cka, **WIDE | {"width": width}, state=TRAINED)) for width in LADDER}
 fresh_cka = {width: of(cka, width=width, state=UNTRAINED, norm_images=FEW) for width in LADDER}
 cka_scores = {width: long(rows) for width, rows in cka_rows.items()}
 fresh_cka_scores = {width: long(rows) for width, rows in fresh_cka.items()}
@@ -932,7 +943,7 @@ def correlations(pair, images, **setting):
 
 
 # %% tags=["hide-input"]
-wide_correlations = of(correlations, **STITCHED)
+wide_correlations = by_whom(of(correlations, **STITCHED))
 without = [
     ranked(each.set_index("layer")["grelu"], lost_at[16 if tiny else 64, pair], without=[THIRD])
     for pair, each in stitched.groupby("pair")
@@ -1127,7 +1138,7 @@ claim(
     matters=0.01,
     place="Remark 3.6 and figure 2, inside a block",
     link="rec-figure-2",
-    scale={"width": 16, "images": 10_000, "epochs": 50},
+    scale=of_resnets,
     trials=16,
 )
 told.verdicts()
@@ -1257,7 +1268,6 @@ def two_sides(rows, group):
 
 
 block_above = blocks.assign(value=blocks["value"] - blocks["null"])
-of_resnets = {"width": 16, "images": 10_000, "epochs": 50}
 here = {"link": "rec-figure-9", "matters": 0.01, "scale": of_resnets, "trials": 16}
 claim(
     "godfrey-figure-9-inside",
