@@ -323,7 +323,7 @@ on_digits = [
 plan = plan_of(WIDE, searched, LAYERS, pairs_of(PAIRS))
 plan += plan_of(NARROW, searched, LAYERS, pairs_of(min(PAIRS, 4)))
 plan += plan_of(EQUAL, starts, LAYERS, pairs_of(PAIRS)) + plan_of(EQUAL, at_last, [LAST], pairs_of(PAIRS))
-plan += plan_of(DIGITS, on_digits, LAYERS, pairs_of(1 if tiny else 4))
+plan += plan_of(DIGITS, on_digits, LAYERS, pairs_of(1 if tiny else 8))
 
 
 # %%
@@ -1240,7 +1240,7 @@ if tiny:
     LEAKY |= {"width": 2, "epochs": 1, "stitch_images": 300, "validation_images": 50, "test_images": 100}
 group = kind("G_ReLU", recipe="fast" if large else "digits", epochs=DIGITS_LONG, **STRAIGHT)
 at_slopes = [group | {"slope": slope} for slope in (*SLOPES, UNIT)]
-plan = plan_of(LEAKY, at_slopes, BLOCK_ENDS, pairs_of(1 if tiny else 4))
+plan = plan_of(LEAKY, at_slopes, BLOCK_ENDS, pairs_of(1 if tiny else 16 if large else 8))
 
 
 # %%
