@@ -460,9 +460,9 @@ mine = nn.Sequential(nn.Conv2d(1, 6, 3), nn.Softplus(), nn.Flatten())
 mine = mine.append(nn.Linear(216, 10)).eval()
 layer, activation = "0", "1"
 
-images = data.load("digits", "test", device="cpu").images[:300]
+own_images = data.load("digits", "test", device="cpu").images[:300]
 front, back = split(mine, layer)[0], split(mine, activation)[1]
-bend, z = mine.get_submodule(activation), front(images).detach()
+bend, z = mine.get_submodule(activation), front(own_images).detach()
 for group in groups.Permutations(6), groups.GReLU(6), groups.Orthogonal(6):
     A = group.sample(draw).to(z)
     moved = bend(einsum("ij,nj...->ni...", A, z))  # channels are axis 1
