@@ -98,6 +98,7 @@ SHORTCUTS = {TINY: "none", AUTHORS: "convolutions", OTHERS: "without weights"}
 BEFORE, AFTER = "before the ReLU", "after the ReLU"
 LAYER, PAIRS, SMALL_PAIRS = 3, range(10), range(5)
 FEW_PAIRS = range((10 if large else 5) + more_pairs)  # of tables of ours, or that take hours
+ALONG = PAIRS if large else range(6 + more_pairs)  # a training of thirty epochs takes a quarter of an hour
 TINY_LAYERS, SMALL_LAYERS = [*range(1, 9)], [1, 2, 3, 4]
 ALL = {"stitch_images": 50_000, "test_images": 10_000}
 SOME = ALL if large else {"stitch_images": 5_000, "test_images": 2_000}
@@ -109,7 +110,7 @@ KEPT = [1.0, 0.9, 0.75, 0.5, 0.25, 0.1, 0.05]  # shares of principal components
 if tiny:
     TINY, AUTHORS, OTHERS = "Myrtle, small", "ResNet, small", "ResNet, again"
     PAIRS, SMALL_PAIRS, TINY_LAYERS, DRAWS = range(2), range(1), SMALL_LAYERS, 2
-    FEW_PAIRS = PAIRS
+    FEW_PAIRS = ALONG = PAIRS
     ALL = SOME = {"stitch_images": 150, "test_images": 100}
     LONG = SHORT = PRESSED = 2
     DEEP = 1
@@ -351,7 +352,7 @@ BRIEF = AT_LAYER | {
     "stitch_epochs": SHORT,
     **SOME,
 }
-plan = [STITCHED | {"cut": BEFORE, "pair": k} for k in PAIRS]
+plan = [STITCHED | {"cut": BEFORE, "pair": k} for k in ALONG]
 plan += [how | {"cut": AFTER, "pair": k} for how in (STITCHED, BRIEF) for k in FEW_PAIRS]
 
 
