@@ -209,8 +209,10 @@ def test_tables_count_units_and_concepts():
 @given(st.integers(0, 999), st.floats(0, 1))
 def test_a_unit_is_above_the_threshold_where_its_best_iou_is(seed, level):
     maps, planes = draw(5, 3, 4, (4, 4), (8, 8), seed)
-    found = dissect(maps, planes, quantile=0.3, iou=level)
-    assert found.units()["above_threshold"].tolist() == (found.best > level).tolist()
+    best = dissect(maps, planes, quantile=0.3).best
+    for iou in (level, best[0].item()):  # a unit at the threshold is not above it
+        found = dissect(maps, planes, quantile=0.3, iou=iou)
+        assert found.units()["above_threshold"].tolist() == (best > iou).tolist()
 
 
 def test_masks_of_other_images_are_a_null():

@@ -671,7 +671,7 @@ class Steered(nn.Module):
         self.a = nn.Linear(4, 4)
 
     def forward(self, x):
-        return self.a(x) if x.sum() > 0 else x
+        return self.a(x) if x.real.sum() > 0 else x
 
 
 class Experts(nn.Module):
@@ -705,6 +705,7 @@ WEIGHTSPACE: Rows = [
     (r"training: call model.eval", lambda: found(nn.Linear(4, 2))),
     (r"was given \(1, 5\), on which module .0. raises", lambda: found(NET, torch.zeros(1, 5))),
     (r"__bool__", lambda: found(Steered().eval())),
+    (r"__bool__", lambda: found(Steered().eval(), X[:1] + 0j)),
     (r'as by config._experts_implementation = "batched_mm"', lambda: found(Experts().eval())),
     (r"example inputs, was given ndarray: use torch.as_tensor", lambda: found(NET, X.numpy())),
     (r"inputs, was given ndarray: use", lambda: same_network(NET, MIXED, {"input": X.numpy()})),

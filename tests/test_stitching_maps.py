@@ -127,6 +127,16 @@ def test_a_closed_form_maps_the_channels_and_its_family_has_it(seed, p, q):
 
 @given(seeds, widths, widths)
 @settings(max_examples=6, deadline=None)
+def test_a_draw_is_torch_s_linear_layer(seed, p, q):
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        layer = torch.nn.Linear(p, q)
+    found = Full.draw((p, q), generator(seed))
+    torch.testing.assert_close((found.weight, found.bias), (layer.weight.data, layer.bias.data))
+
+
+@given(seeds, widths, widths)
+@settings(max_examples=6, deadline=None)
 def test_starts_are_the_maps_they_start_from(seed, p, q):
     W, b = normal(q, p, seed=seed), normal(q, seed=seed + 1)
     full = Full(W, b)

@@ -187,6 +187,11 @@ CASES = {
         (2, 3, 5, 5),
         ["Σ_6 ⋉ (R^*)^6"],
     ),
+    "a depthwise convolution with two outputs a channel": (
+        nn.Sequential(conv(3, 6), nn.GELU(), conv(6, 12, 3, groups=6), nn.ReLU(), conv(12, 2)),
+        (2, 3, 5, 5),
+        ["Σ_2 ⋉ (R_{>0})^2 for each of 6", "Σ_6"],
+    ),
     "a part of the channels": (
         Net(lambda s, x: s.b(torch.relu(s.a(x))[:, :4]), a=nn.Linear(5, 6), b=nn.Linear(4, 2)),
         (3, 5),

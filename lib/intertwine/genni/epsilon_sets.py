@@ -20,9 +20,9 @@ def epsilon_set(grid: Grid, epsilon: float) -> Bool[Tensor, "*n"]:
 
     Example:
         >>> grid = Grid(
-        ...     torch.tensor([0.0, 1.0]), torch.tensor([0.01, 0.3]), energy=0.1
+        ...     torch.tensor([0.0, 1.0]), torch.tensor([0.125, 0.25]), energy=0.5
         ... )
-        >>> epsilon_set(grid, 0.2).tolist()
+        >>> epsilon_set(grid, 0.5).tolist()
         [True, False]
 
     lengyel2020 has J itself, for which ε ≥ E[y²] admits the zero function: that is `grid.loss < epsilon`.
