@@ -129,6 +129,12 @@ def test_the_minimal_form_keeps_the_function_and_is_unique_in_its_class(seed, ot
     assert all(np.array_equal(getattr(first, s), getattr(second, s)) for s in ("W", "b", "V", "c"))
 
 
+def test_what_is_small_beside_other_neurons_is_no_zero_factor_but_what_cancels_is():
+    W, b = [[1.0], [1.0], [-1.0], [-2.0]], [0.0, 1.0, 0.0, 0.0]
+    for last, rank in ((-0.5e-12, 2), (0.5e-12, 1)):  # of two neurons on one ray, −x and −2x
+        assert shallow.zero_factor_rank(ShallowReLU(W, b, [[1.0, 1e-12, 1e-12, last]], [0.0])) == rank
+
+
 @given(SEEDS)
 @settings(max_examples=20, deadline=None)
 def test_the_canonical_form_is_the_function(seed):
