@@ -61,6 +61,7 @@ def svcca(
         raise ValueError(f"Expected a share of the variance in (0, 1], was given {variance}.")
     basis, other = _bases(X, Y, spatial, variance)
     _warn_of_forced(basis, other)
+    # cosines of the angles between the spaces (Björck and Golub 1973); rounding can exceed 1
     return torch.linalg.svdvals(basis.T @ other).clamp(max=1).mean()
 
 
@@ -79,6 +80,7 @@ def pwcca(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tens
     basis, other = _bases(X, Y, spatial)
     _warn_of_forced(basis, other)
     U, correlations, _ = torch.linalg.svd(basis.T @ other, full_matrices=False)
+    # the columns of basis @ U are the canonical variates on the side of X
     weights = ((basis @ U).T @ scaled(inputs.centred(arranged(X, spatial)))).abs().sum(1)
     return (weights * correlations.clamp(max=1)).sum() / weights.sum()
 
@@ -108,12 +110,14 @@ def r2(X: Tensor, Y: Tensor, *, centred: bool = True, spatial: Spatial | None = 
             f"Expected more than {rank + centred} samples of first features with {rank} directions, was "
             f"given {n}: R² is 1 whatever the second are; {MORE}."
         )
+    # what the projection onto X leaves of Y, so that no M is solved for where columns depend on each other
     Y = _prepared(pair(X, Y, spatial)[1], centred)
     return 1 - (Y - basis @ (basis.T @ Y)).square().sum() / Y.square().sum()
 
 
 def forced(X: Float[Tensor, "m p"], Y: Float[Tensor, "m q"], n: int, *, variance: float = 1.0) -> bool:
     """Whether n samples with the second moments of these rows have canonical correlations that must be 1."""
+    # widths bound ranks: for most layers no singular values are needed
     return X.shape[1] + Y.shape[1] >= n and _forced(n, *_bases(X, Y, None, variance)) > 0
 
 

@@ -39,14 +39,16 @@ def u_centred(K: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
     check_grams(K, least=3)
     n = len(K)
     U = K.clone().fill_diagonal_(0)
-    rows = U.sum(1) / (n - 2)
-    return U.sub_(rows - rows.sum() / (n - 1)).sub_(rows[:, None]).fill_diagonal_(0)
+    # with n − 1 entries in a row, not n, these are the numbers with which every row sum becomes 0
+    means = U.sum(1) / (n - 2)
+    return U.sub_(means - means.sum() / (n - 1)).sub_(means[:, None]).fill_diagonal_(0)
 
 
 def hsic_centred(K: Float[Tensor, "n n"], estimator: Estimator) -> Float[Tensor, "n n"]:
     """K with the row sums that make HSIC an inner product: that of two of these is HSIC of the two Grams."""
     n = len(K)
     if estimator == "unbiased":
+        # the root of HSIC's denominator, in both factors of an inner product
         return u_centred(K).div_((n * (n - 3)) ** 0.5)
     means = K.mean(0)
     return (K - (means - means.mean())).sub_(K.mean(1)[:, None]).div_(n - 1)
@@ -81,6 +83,7 @@ def inner(U: Float[Tensor, "n n"], V: Float[Tensor, "n n"]) -> Float[Tensor, ""]
 def linear_hsic(X: Float[Tensor, "n p"], Y: Float[Tensor, "n q"], estimator: Estimator) -> Float[Tensor, ""]:
     """`hsic` of the linear Grams of centred X and Y, from the p×q matrix XᵀY: no n×n matrix is formed."""
     n = len(X)
+    # tr(XXᵀ·YYᵀ), of which the unbiased estimator leaves out the diagonals
     cross = (X.T @ Y).square().sum()
     if estimator == "biased":
         return cross / (n - 1) ** 2

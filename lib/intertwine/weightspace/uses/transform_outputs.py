@@ -44,6 +44,7 @@ def transform_outputs(
         wanted = hidden.vector(seen), hidden.parities(seen)
         for index, name in space.inference.run.names.items():
             for k, axis in enumerate(space.solution.labels.get(index, ())):
+                # readers stay, which is what changes the function
                 if (index, k) in space.inference.read or hidden not in space.solution.on(axis):
                     continue
                 factor = single(axis)
@@ -53,6 +54,7 @@ def transform_outputs(
                         f"{name}, on which a matrix cannot act: fold batch norm into the layer before."
                     )
                 x = moved[index].detach()
+                # in float64, as a sum of n products loses digits in float32
                 y = torch.tensordot(A.to(x.device, torch.float64), x.double(), ([1], [k]))
                 moved[index] = y.movedim(0, k).to(x.dtype)
     return space.with_state(model, moved)

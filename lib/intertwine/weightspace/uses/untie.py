@@ -28,7 +28,7 @@ def untie(model: AnyModel) -> AnyModel:
         for name, weight in module._parameters.items():
             if weight is not None and id(weight) in seen:
                 module._parameters[name] = nn.Parameter(weight.detach().clone(), weight.requires_grad)
-            seen.add(id(weight))
+            seen.add(id(weight))  # the first module keeps the tensor, later ones get copies
         config = getattr(module, "config", None)
         for each in (config, *vars(config).values()) if hasattr(config, "__dict__") else ():
             if getattr(each, "tie_word_embeddings", False):
