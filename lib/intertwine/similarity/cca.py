@@ -54,8 +54,15 @@ def svcca(
         >>> round(svcca(X, 2 * X).item(), 6)
         1.0
 
-    As `cca`, of as many components as explain the share `variance`, in (0, 1], of the variance; their number
-    jumps with it. The ranks r and s are then the numbers of components that are kept.
+    As `cca`, of as many components as explain a share of the variance; their number jumps with that share.
+    The ranks r and s are then the numbers of components that are kept.
+
+    Args:
+        X, Y, spatial: as in `cca`.
+        variance: the share of each set's variance, in (0, 1], that the components explain.
+
+    Raises:
+        ValueError: as of `cca`, or a share outside of (0, 1].
     """
     if not 0 < variance <= 1:
         raise ValueError(f"Expected a share of the variance in (0, 1], was given {variance}.")
@@ -76,6 +83,9 @@ def pwcca(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tens
     As `cca`, with its condition on n, a similarity in [0, 1], higher is more similar, but not symmetric: the
     weight of correlation i is the sum of the sizes of h·x over the columns x of X, with h its canonical
     variate on the side of X.
+
+    Args:
+        X, Y, spatial: as in `cca`. The columns of X weight the correlations.
     """
     basis, other = _bases(X, Y, spatial)
     _warn_of_forced(basis, other)

@@ -57,12 +57,15 @@ def compare(
     Args:
         model1, model2: any modules, run in evaluation mode.
         layers: names of modules of the first, and of the second unless `layers2` has others.
+        images: inputs of both models, 4 or more, as these take a batch.
         measure: a name out of `MEASURES`, or a function of two sets of features of the same images, matrices
             (n, c) in float64, that returns a number; bind its options with `functools.partial`.
         spatial: as in `cka`; the measure's own when not given, for a function "features". With "samples",
             maps of unlike sizes are resampled to the larger by nearest neighbours, as the authors of
             godfrey2022 did.
-        memory: bytes for features and Gram blocks; the models and the images need more.
+        memory: bytes for features and Gram blocks, without the models and the images.
+        device: as `intertwine.devices.pick` takes it; models elsewhere are copied there.
+        batch_size: images that a model is run on at a time.
 
     Returns:
         Rows `layers`, columns `layers2`; the measure says whether higher is more similar.

@@ -27,6 +27,7 @@ def gram(X: Float[Tensor, "n ..."], kernel: Kernel) -> Float[Tensor, "n n"]:
         tensor(-0.4142, dtype=torch.float64)
 
     Args:
+        X: features (n, c), or (n, positions, c).
         kernel: "linear", x·y; "rbf", exp(−‖x − y‖²/2s²) with the median distance s; "max", the largest
             x_c·y_c; or a function that maps features to their n×n Gram matrix.
     """

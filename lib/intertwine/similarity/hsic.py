@@ -34,7 +34,11 @@ def u_centred(K: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
         >>> bool(K.sum(0).abs().max() < 1e-12), K.diagonal().any().item()
         (True, False)
 
-    K is symmetric with n ≥ 3; its diagonal is not used.
+    Args:
+        K: a Gram matrix of n ≥ 3 samples, symmetric; its diagonal is not used.
+
+    Raises:
+        ValueError: a matrix that is not square, of integers, or of fewer samples.
     """
     check_grams(K, least=3)
     n = len(K)
@@ -67,7 +71,14 @@ def hsic(
 
     The unbiased one is HSIC_1 of godfrey2022 (5.4), (1/n(n−3))·ΣU_ij·V_ij with U and V the U-centred Grams,
     which is the printed formula without its cancellation. The biased one is tr(KHLH)/(n−1)², ≥ 0 for positive
-    kernels. K and L are symmetric; "unbiased" needs n ≥ 4.
+    kernels.
+
+    Args:
+        K, L: symmetric Gram matrices of the same n samples, in the same order, as `gram` makes them.
+        estimator: "unbiased" needs n ≥ 4, "biased" n ≥ 2.
+
+    Raises:
+        ValueError: matrices of unlike or other shapes, of integers, or of too few samples.
     """
     check_choice("estimator", estimator, get_args(Estimator))
     check_grams(K, L, least=4 if estimator == "unbiased" else 2)

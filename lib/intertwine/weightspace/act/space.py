@@ -161,7 +161,9 @@ class WeightSpace:
     def sample(self, generator: torch.Generator, *, scale: float = 1.0) -> Element:
         """A random element: uniform permutations and orthogonal matrices, lognormal scalars, fair signs.
 
-        `scale` is the standard deviation of the logarithms of scalars, and of singular values in GL(n).
+        Args:
+            generator: on the CPU.
+            scale: the standard deviation of the logarithms of scalars, and of singular values in GL(n).
         """
         check_generator(generator)
         return {space.name: space.sample(generator, scale) for space in self.spaces}
@@ -223,6 +225,13 @@ class WeightSpace:
             True
             >>> torch.allclose(moved[:2](x), model[:2](x) @ after.T, atol=1e-5)
             True
+
+        Args:
+            element: as in `WeightSpace.act`.
+            name: a module whose values belong to a space, or the name or number of the space.
+
+        Returns:
+            n×n in float64, or (b, n, n) where each of b blocks has an element.
         """
         hidden, factor = self.lookup(name)
         parity = tuple(sorted(hidden.parities(factor)))

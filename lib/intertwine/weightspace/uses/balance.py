@@ -29,6 +29,9 @@ def imbalance(space: WeightSpace, model: nn.Module) -> dict[str, Float[Tensor, "
     Gradient flow with weight decay λ on every parameter multiplies each of these numbers by exp(-2λt), as the
     loss is the same along every scaling (Du et al. 2018; Kunin et al. 2021).
 
+    Args:
+        space, model: the symmetries of a network, and one such network; it is not changed.
+
     Returns:
         By the name of each space, the derivatives along the k scalings of its b blocks of n units.
     """

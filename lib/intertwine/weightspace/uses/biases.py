@@ -124,9 +124,12 @@ def centre(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
         True
 
     All that is written into a residual stream is centred where nothing but layer norms reads the stream: one
-    number for each column of a weight, and for each bias (Ashkboos et al. 2024, SliceGPT). Arguments and
-    checks are those of `fold_biases`. A UserWarning names the spaces before layer norms that are not centred,
-    as with tied embeddings, and the reason; `untie` makes two weights of these.
+    number for each column of a weight, and for each bias (Ashkboos et al. 2024, SliceGPT). It is checked
+    as in `fold_biases`. A UserWarning names the spaces before layer norms that are not centred, as with tied
+    embeddings, and the reason; `untie` makes two weights of these.
+
+    Args:
+        space, model, inputs: as in `fold_biases`.
     """
     point = noisy(space, model, inputs)
     expected, state = outputs(space, point.model, point.inputs), space.state(point.model)

@@ -79,13 +79,20 @@ def hadamard(n: int, generator: torch.Generator) -> Float[Tensor, "n n"]:
         True
         >>> torch.allclose(H**2, torch.full_like(H, 0.25))
         True
+
+    Args:
+        n: a power of 2.
+        generator: of the signs, on the CPU.
+
+    Raises:
+        ValueError: another n.
     """
     H = torch.ones(1, 1, dtype=torch.float64)
     while len(H) < n:
         H = torch.cat([torch.cat([H, H], 1), torch.cat([H, -H], 1)]) / 2**0.5
     if len(H) != n:
         raise ValueError(f"Expected a power of 2, was given {n}: pad the width.")
-    # without signs every seed would give one matrix, and one column would be constant
+    # without signs every seed would give one matrix, and its first row would add up all units
     return H * (2 * torch.randint(2, (n,), generator=generator) - 1)
 
 

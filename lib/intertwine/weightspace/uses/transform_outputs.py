@@ -26,8 +26,14 @@ def transform_outputs(
         >>> torch.allclose(turned[0].bias, A @ model[0].bias)
         True
 
-    A *sanity rotation* (godfrey2022 §3.3). The matrices, by space as `WeightSpace.act` takes them, need not
-    be in the group, and where they are not the identity the function changes.
+    A *sanity rotation* (godfrey2022 §3.3). Where a matrix is not the identity, the function
+    changes.
+
+    Args:
+        space, model: the symmetries of a network, and one such network or its state dict, which is not
+            changed.
+        matrices: by space, as `WeightSpace.act` takes elements, an n×n matrix for n units; none has to be in
+            the group.
 
     Raises:
         ValueError: a matrix of another size, or a space that something else than linear layers writes.

@@ -20,6 +20,9 @@ def untie(model: AnyModel) -> AnyModel:
     to read it. A module that is called several times, or has several names, stays one. The configuration of a
     model of `transformers` says `tie_word_embeddings=False` afterwards, so that a saved model stays untied.
 
+    Args:
+        model: any, in either mode, with its weights; it is not changed.
+
     See Also:
         `fold` and `rotate` leave the last gain and the residual stream of tied embeddings.
     """

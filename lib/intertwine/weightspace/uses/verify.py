@@ -33,6 +33,9 @@ def relative_error(new: Shaped[Tensor, "*shape"], old: Shaped[Tensor, "*shape"])
         1.0
 
     Entries that are NaN or infinite in both, as masked ones are, agree; in one alone, the error is infinite.
+
+    Args:
+        new, old: tensors of one shape; the error is in units of the largest |entry| of `old`.
     """
     new, old = (x.to(torch.promote_types(x.dtype, torch.float64)) for x in (new, old))
     if (odd := ~(new.isfinite() & old.isfinite())).any():
