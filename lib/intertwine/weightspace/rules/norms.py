@@ -167,7 +167,7 @@ def _normalised(
         return after
     # copies of one value, as Swin merges patches: the units after the gain follow copy by copy
     state.split(whole.space, [size(x) // copies] * copies)
-    center = ((factors[0],),)
+    center = ((next(units(x)),),)
     for k, segment in enumerate(resolve(after)):
         edge = Edge(center, (segment,), gain.index, name, "before", part=k, parts=copies)
         state.edges.append(edge)

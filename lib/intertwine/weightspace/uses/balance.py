@@ -30,7 +30,8 @@ def imbalance(space: WeightSpace, model: nn.Module) -> dict[str, Float[Tensor, "
     loss is the same along every scaling (Du et al. 2018; Kunin et al. 2021).
 
     Args:
-        space, model: the symmetries of a network, and one such network; it is not changed.
+        space: the symmetries of the network.
+        model: the network; it is not changed.
 
     Returns:
         By the name of each space, the derivatives along the k scalings of its b blocks of n units.
@@ -60,7 +61,8 @@ def balance(space: WeightSpace, model: nn.Module) -> Moved:
     gains 1 + w, where w is the parameter, it is no such sum, and the point may be a local minimum.
 
     Args:
-        space, model: the symmetries of a network without batch norm, and one such network.
+        space: the symmetries of a network without batch norm.
+        model: the network; it is not changed.
 
     Returns:
         The point as `model`, the `element` that leads there, and as `undetermined` the names of the spaces of

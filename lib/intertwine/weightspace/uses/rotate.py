@@ -32,7 +32,8 @@ def rotate(space: WeightSpace, model: Any, seed: int, names: Collection[str] | N
     stream is not rotated: `untie` them first.
 
     Args:
-        space, model: the symmetries of a network, and one such network or its state dict.
+        space: the symmetries of the network.
+        model: the network, or its state dict; it is not changed.
         seed: of the signs and of the uniform matrices.
         names: of spaces; by default all that orthogonal matrices may mix. Where a norm over units reads
             another, as a residual stream, a UserWarning names it, and the reason.

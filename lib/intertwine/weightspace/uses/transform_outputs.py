@@ -30,8 +30,8 @@ def transform_outputs(
     changes.
 
     Args:
-        space, model: the symmetries of a network, and one such network or its state dict, which is not
-            changed.
+        space: the symmetries of the network.
+        model: the network, or its state dict; it is not changed.
         matrices: by space, as `WeightSpace.act` takes elements, an n×n matrix for n units; none has to be in
             the group.
 
