@@ -167,6 +167,13 @@ def dissect_each(
         >>> own, chance = dissect_each(planes.float(), [masks, null], quantile=0.2)
         >>> own.best.min().item(), bool(chance.best.max() < 0.3)
         (1.0, True)
+
+    Args:
+        units, quantile, iou, rotation, equal_area: as in `dissect`.
+        several: masks of one size, each of the same images in the same order.
+
+    Returns:
+        One `Dissection` for each of `several`, in their order.
     """
     if not 0 < quantile < 1 or not 0 <= iou <= 1:
         raise ValueError(

@@ -129,5 +129,12 @@ def geodesic(Q: Float[Tensor, "n n"], alpha: float | Float[Tensor, "*batch"]) ->
 
     Every Qᵅ is a rotation, and QᵅQᵝ = Qᵅ⁺ᵝ. There is one matrix for every α, in Q's dtype, computed in
     float64. `rotation_planes(Q)` takes most of the time, so give many α together.
+
+    Args:
+        Q: a rotation, as `rotation_planes` takes it.
+        alpha: one α or a tensor of many, any real numbers; beyond [0, 1] the path goes on.
+
+    Raises:
+        ValueError: Q is not orthogonal with determinant 1.
     """
     return rotation_planes(Q).power(alpha).to(Q.dtype)

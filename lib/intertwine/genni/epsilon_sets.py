@@ -26,6 +26,10 @@ def epsilon_set(grid: Grid, epsilon: float) -> Bool[Tensor, "*n"]:
         [True, False]
 
     lengyel2020 has J itself, for which ε ≥ E[y²] admits the zero function: that is `grid.loss < epsilon`.
+
+    Args:
+        grid: losses and the energy E[y²] of the target, as `grid_loss` returns them.
+        epsilon: a share of E[y²], the loss of the zero function; so ε < 1 leaves that out.
     """
     return grid.relative < epsilon
 
@@ -44,6 +48,9 @@ def components(mask: Bool[Tensor, "*n"]) -> Int[Tensor, "*n"]:
                 [0, 0, 0]], dtype=torch.int32)
 
     Neighbours differ by at most 1 in every coordinate, diagonals included.
+
+    Args:
+        mask: True where a grid point belongs to the set, on a grid of any dimension.
     """
     from scipy import ndimage  # slow to import
 
@@ -62,8 +69,14 @@ def betti(mask: Bool[Tensor, "*n"]) -> tuple[int, ...]:
         >>> betti(ring), betti(ring[None].expand(3, 3, 3))
         ((1, 1), (1, 1, 0))
 
-    One number for each dimension of the grid, which has 1, 2 or 3: b_0, the components; b_1, independent
+    One number for each dimension of the grid: b_0, the components; b_1, independent
     loops around a hole; b_2, cavities.
+
+    Args:
+        mask: True where a grid point belongs to the set, on a grid of 1, 2 or 3 dimensions.
+
+    Raises:
+        ValueError: a grid of another number of dimensions.
     """
     from scipy import ndimage  # slow to import
 

@@ -102,7 +102,9 @@ def loss_at(problem: Problem, points: Float[Tensor, "k p"]) -> Float[Tensor, " k
         >>> loss_at(line, torch.tensor([[2.0, 0.0], [2.0, 0.5]])).tolist()
         [0.0, 0.25]
 
-    A zero target is allowed here.
+    Args:
+        problem: network, target and inputs; a zero target is allowed here.
+        points: k parameter vectors, in the order of `parameter_vector`.
     """
     network, inputs, y = problem.network, problem.inputs, problem.y
     check_points(network, points, inputs)

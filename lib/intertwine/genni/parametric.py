@@ -41,6 +41,11 @@ def outputs(
     The network's own parameters are not used. Points have the dtype and the device of the inputs. Chains of
     linear layers and elementwise activations are evaluated at all points together.
 
+    Args:
+        model: in evaluation mode.
+        points: k parameter vectors, in the order of `parameter_vector`.
+        inputs: a batch of n inputs, the same for each vector.
+
     Raises:
         ValueError: a network in training mode, or one that is random in evaluation mode, too.
     """
@@ -170,6 +175,14 @@ def functional_dimension(
     The Jacobian is that of the outputs on all inputs with respect to the parameters, in float64. Singular
     values below a millionth of the largest count as 0. The rank is at most outputs · inputs, so take many
     inputs.
+
+    Args:
+        model: in evaluation mode; its own parameters are not used.
+        theta: a parameter vector, in the order of `parameter_vector`.
+        inputs: a batch of n inputs; tokens may be integers.
+
+    Returns:
+        The rank, the number of directions that change nothing, and the singular values of the Jacobian.
     """
     check_points(model, theta[None], inputs)
     x = inputs.double() if inputs.is_floating_point() else inputs  # tokens remain integers

@@ -54,6 +54,10 @@ def plane(solutions: Float[Tensor, "m1 p"]) -> Plane:
     The basis is that of Gram and Schmidt: every vector has a positive coordinate along the direction that it
     adds.
 
+    Args:
+        solutions: m + 1 parameter vectors of p numbers each, as `search` finds them; the first becomes the
+            centre.
+
     Raises:
         ValueError: affinely dependent vectors. Linear independence, as in the paper, does not suffice.
     """
@@ -89,6 +93,11 @@ def random_plane(centre: Float[Tensor, " p"], m: int, *, generator: torch.Genera
         ...     flat.basis @ flat.basis.T, torch.eye(2, dtype=torch.float64)
         ... )
         True
+
+    Args:
+        centre: the parameter vector that gets the coordinates 0.
+        m: dimensions of the plane, at most the number of parameters.
+        generator: of the directions.
     """
     check_tensor(centre, "centre")
     check_generator(generator)

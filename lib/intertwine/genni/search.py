@@ -58,7 +58,9 @@ def search(
     first m+1 of all.
 
     Args:
+        problem: network, target and inputs.
         m: dimension of the plane that the solutions are to span.
+        seed: of the starts.
         accept: the largest J/E[y²] on the last quarter of the inputs, which is not trained on.
         starts: how many, 4(m+1) when not given, drawn by `random_starts`; or the starts themselves.
         steps: of Adam, with a cosine schedule from `lr` to 0.
@@ -121,6 +123,12 @@ def random_starts(network: nn.Module, number: int, *, generator: torch.Generator
         ... )
         >>> starts.abs().max() <= 0.5  # torch's uniform in ±1/√fan_in
         tensor(True)
+
+    Args:
+        network: its own parameters are neither used nor changed; modules with parameters need
+            `reset_parameters`.
+        number: how many vectors.
+        generator: on the CPU, and moved on by the draws.
     """
     check_generator(generator)
     fresh = copy.deepcopy(network).cpu()  # one stream of random numbers, whatever the device

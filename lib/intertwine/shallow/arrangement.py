@@ -41,6 +41,10 @@ def arrangement(p: ShallowReLU, tolerance: float = 1e-9) -> Arrangement:
     """The hyperplanes {w·x + b = 0} of a network's neurons, numbered in order of appearance.
 
     In floats a neuron with ‖w‖₁ ≤ tolerance · ‖(w, b)‖₁ counts as constant.
+
+    Args:
+        tolerance: how far the unit vectors of neurons on one hyperplane may differ in 1-norm; exact networks
+            need none.
     """
     rows = as_shallow(p).rows
     return _exact(rows) if is_exact(rows) else _float(rows, tolerance)

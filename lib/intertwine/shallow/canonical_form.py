@@ -95,6 +95,9 @@ def canonical_form(p: ShallowReLU | nn.Module) -> CanonicalForm:
 
     Source: beyond ramakrishnan2026; it decides their Theorems 3 and 4 in time O(nm(k + log n)).
 
+    Args:
+        p: the network, or `nn.Sequential(Linear, ReLU, Linear)`.
+
     See Also:
         `same_function` compares two functions, `compress` makes a small network of a form.
     """
@@ -134,5 +137,8 @@ def is_affine(p: ShallowReLU | nn.Module) -> bool:
     Example:
         >>> is_affine(ShallowReLU([[2], [-1]], [2, -1], [[1, -2]], [0]))
         True
+
+    Args:
+        p: the network, or `nn.Sequential(Linear, ReLU, Linear)`.
     """
     return canonical_form(p).gamma.shape[1] == 0

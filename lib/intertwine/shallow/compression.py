@@ -70,6 +70,9 @@ def compress(p: ShallowReLU | nn.Module) -> Compression:
 
     Nearly parallel neurons are not merged.
 
+    Args:
+        p: the network, or `nn.Sequential(Linear, ReLU, Linear)`.
+
     See Also:
         `degeneracy` says how near to smaller a network is; `canonical_form` counts the hyperplanes.
     """
@@ -168,6 +171,9 @@ def degeneracy(p: ShallowReLU | nn.Module) -> Degeneracy:
         ...     found.silent_neuron,
         ... )
         (1.0, (0, 1), 0.001, 1)
+
+    Args:
+        p: the network, or `nn.Sequential(Linear, ReLU, Linear)`.
     """
     p = as_shallow(p)
     q = merged(p, arrangement(p, p.tolerance), p.tolerance).network.float()

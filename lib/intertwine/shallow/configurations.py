@@ -69,13 +69,22 @@ def configurations(form: CanonicalForm, tolerance: float = TOLERANCE) -> Iterato
         >>> form = canonical_form(ShallowReLU([[1], [-1]], [0, 0], [[1, 2]], [0]))
         >>> [each.width for each in configurations(form)]
         [3, 3, 2]
+
+    Args:
+        form: as `canonical_form` returns it.
+        tolerance: of floats, the share of a sum's terms up to which it is 0; exact forms need none.
     """
     for signs in product((1, -1, 0), repeat=len(form.normals)):
         yield configuration(form, np.array(signs, dtype=np.int64), tolerance)
 
 
 def realised(form: CanonicalForm, chosen: Configuration) -> ShallowReLU:
-    """The network of a configuration."""
+    """The network of a configuration.
+
+    Args:
+        form: as `canonical_form` returns it.
+        chosen: one of its `configurations`.
+    """
     signs, pairs = chosen.signs, chosen.signs == 0
     single, double = form.normals[~pairs] * signs[~pairs, None], form.normals[pairs]
     zero = np.zeros((len(chosen.left), 1), dtype=form.L.dtype)

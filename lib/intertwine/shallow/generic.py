@@ -42,6 +42,9 @@ def is_generic(p: ShallowReLU | nn.Module) -> Genericity:
       for n ≤ 40.
     - With opposite pairs of neurons all configurations are searched, for up to 7 hyperplanes. For example,
       σ(x) + 2σ(−x) is generic.
+
+    Args:
+        p: the network, or `nn.Sequential(Linear, ReLU, Linear)`.
     """
     p = as_shallow(p)
     found = arrangement(p, p.tolerance)
@@ -112,6 +115,9 @@ def fibre(p: ShallowReLU | nn.Module) -> Fibre:
     and one for each hidden symmetry. Otherwise the dimension is that of a family through p, a lower bound. In
     it move positive scales, output weights between parallel neurons and between opposite pairs, and weights
     of dead or constant neurons.
+
+    Args:
+        p: the network, or `nn.Sequential(Linear, ReLU, Linear)`.
     """
     p = as_shallow(p)
     known = is_generic(p)

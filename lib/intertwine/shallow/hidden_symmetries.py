@@ -47,6 +47,9 @@ def hidden_symmetries(p: ShallowReLU | nn.Module) -> HiddenSymmetries:
     In floats a sum is zero when no entry exceeds 10⁻¹³ times $Σ_i ‖λ_i w_iᵀ‖_∞$. Where the network's
     `tolerance` is more than 10⁻⁹, as of a module in float32, it takes the place of 10⁻¹³.
 
+    Args:
+        p: the network, or `nn.Sequential(Linear, ReLU, Linear)`.
+
     See Also:
         `flip` flips such a set; `is_generic` asks whether there is none.
 

@@ -47,6 +47,9 @@ def zero_factor_rank(p: ShallowReLU | nn.Module) -> int:
         >>> # parallel, dead
         >>> zero_factor_rank(ShallowReLU([[1], [2], [3]], [1, 2, 1], [[1, 2, 0]], [0]))
         2
+
+    Args:
+        p: the network, or `nn.Sequential(Linear, ReLU, Linear)`.
     """
     p = as_shallow(p)
     return p.n - merged(p, arrangement(p, p.tolerance), p.tolerance).network.n
@@ -65,6 +68,9 @@ def zero_factor_reduction(p: ShallowReLU | nn.Module) -> ShallowReLU:
     Rows (w, b) are coprime integers, or of 1-norm 1 in floats, in lexicographic order. So the result depends
     on the class of Definition 3 alone. In floats it does so up to rounding, which may also swap rows whose
     first entries differ by rounding only.
+
+    Args:
+        p: the network, or `nn.Sequential(Linear, ReLU, Linear)`.
     """
     p = as_shallow(p)
     network, found = merged(p, arrangement(p, p.tolerance), p.tolerance)
@@ -80,6 +86,9 @@ def minimal_form(p: ShallowReLU | nn.Module) -> ShallowReLU:
     Example:
         >>> minimal_form(ShallowReLU([[1], [2]], [1, 2], [[1, 2]], [0])).rows.tolist()
         [[1, 1], [0, 0]]
+
+    Args:
+        p: the network, or `nn.Sequential(Linear, ReLU, Linear)`.
     """
     p = as_shallow(p)
     q = zero_factor_reduction(p)
@@ -105,6 +114,12 @@ def reduce_difference(p: ShallowReLU, q: ShallowReLU) -> DifferenceReduction:
         >>> q = ShallowReLU([[-1, 0], [0, -1], [1, 1]], [0, 0, -1], [[1, 1, 1]], [1])
         >>> reduce_difference(p, q)
         DifferenceReduction(empty=False, vanishes=True)
+
+    Args:
+        p, q: exact networks, of integers and fractions, with the same inputs and outputs; widths may differ.
+
+    Raises:
+        ValueError: a network of floats.
     """
     d = difference(p, q)
     if not d.exact:

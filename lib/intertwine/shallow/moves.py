@@ -26,8 +26,13 @@ def act(p: ShallowReLU, A: object) -> ShallowReLU:
         >>> q.W.tolist(), [str(x) for x in q.V[0]]
         ([[4], [1]], ['5/2', '3'])
 
-    A is n×n, with one positive entry in each row and column: a tensor, as `intertwine.groups.GReLU` samples
-    it, or integers and fractions, which keep an exact network exact.
+    Args:
+        p: the network; it is not changed.
+        A: n×n, with one positive entry in each row and column: a tensor, as `intertwine.groups.GReLU` samples
+            it, or integers and fractions, which keep an exact network exact.
+
+    Raises:
+        ValueError: a matrix that is no such element.
     """
     entries = numbers(A, "A")
     # an element has its nonzero entries in rows 0, 1, …, n − 1, and in each column once
@@ -92,6 +97,9 @@ def odd_slope(activation: str | Callable[[Tensor], Tensor] | Activation) -> floa
         True
 
     Flipping S keeps the function iff $κ Σ_S λ_i w_iᵀ = 0$; where κ = 0 every flip does.
+
+    Args:
+        activation: as in `as_activation`.
     """
     sigma = as_activation(activation)
     x = torch.logspace(-3, 3, 601, dtype=torch.float64)  # compared with σ at every scale

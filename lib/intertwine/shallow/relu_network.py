@@ -181,6 +181,11 @@ def random_network(n: int, m: int, k: int, size: int = 3, *, generator: torch.Ge
         (4, 3)
 
     Coincidences are likely: parallel neurons, opposite pairs, hidden flips.
+
+    Args:
+        n, m, k: neurons, inputs and outputs.
+        size: the largest absolute value of an entry.
+        generator: of the integers.
     """
     shapes = ((n, m), (n,), (n, k), (k,))
     W, b, V, c = (random_integers(-size, size, shape, generator) for shape in shapes)

@@ -54,13 +54,21 @@ def svcca(
         >>> round(svcca(X, 2 * X).item(), 6)
         1.0
 
-    As `cca`, of as many components as explain the share `variance`, in (0, 1], of the variance; their number
-    jumps with it. The ranks r and s are then the numbers of components that are kept.
+    As `cca`, of as many components as explain a share of the variance; their number jumps with that share.
+    The ranks r and s are then the numbers of components that are kept.
+
+    Args:
+        X, Y, spatial: as in `cca`.
+        variance: the share of each set's variance, in (0, 1], that the components explain.
+
+    Raises:
+        ValueError: as of `cca`, or a share outside of (0, 1].
     """
     if not 0 < variance <= 1:
         raise ValueError(f"Expected a share of the variance in (0, 1], was given {variance}.")
     basis, other = _bases(X, Y, spatial, variance)
     _warn_of_forced(basis, other)
+    # cosines of the angles between the spaces (Björck and Golub 1973); rounding can exceed 1
     return torch.linalg.svdvals(basis.T @ other).clamp(max=1).mean()
 
 
@@ -75,10 +83,14 @@ def pwcca(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tens
     As `cca`, with its condition on n, a similarity in [0, 1], higher is more similar, but not symmetric: the
     weight of correlation i is the sum of the sizes of h·x over the columns x of X, with h its canonical
     variate on the side of X.
+
+    Args:
+        X, Y, spatial: as in `cca`. The columns of X weight the correlations.
     """
     basis, other = _bases(X, Y, spatial)
     _warn_of_forced(basis, other)
     U, correlations, _ = torch.linalg.svd(basis.T @ other, full_matrices=False)
+    # the columns of basis @ U are the canonical variates on the side of X
     weights = ((basis @ U).T @ scaled(inputs.centred(arranged(X, spatial)))).abs().sum(1)
     return (weights * correlations.clamp(max=1)).sum() / weights.sum()
 
@@ -108,12 +120,14 @@ def r2(X: Tensor, Y: Tensor, *, centred: bool = True, spatial: Spatial | None = 
             f"Expected more than {rank + centred} samples of first features with {rank} directions, was "
             f"given {n}: R² is 1 whatever the second are; {MORE}."
         )
+    # what the projection onto X leaves of Y, so that no M is solved for where columns depend on each other
     Y = _prepared(pair(X, Y, spatial)[1], centred)
     return 1 - (Y - basis @ (basis.T @ Y)).square().sum() / Y.square().sum()
 
 
 def forced(X: Float[Tensor, "m p"], Y: Float[Tensor, "m q"], n: int, *, variance: float = 1.0) -> bool:
     """Whether n samples with the second moments of these rows have canonical correlations that must be 1."""
+    # widths bound ranks: for most layers no singular values are needed
     return X.shape[1] + Y.shape[1] >= n and _forced(n, *_bases(X, Y, None, variance)) > 0
 
 

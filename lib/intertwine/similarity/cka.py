@@ -62,14 +62,17 @@ def cka(
             "CKA is 1 whatever the features; use more samples."
         )
     if kernel == "linear":
+        # linear kernels summed over positions are one of all entries, side by side
         X, Y = (scaled(centred(Z.flatten(1))) for Z in (X, Y))
         check_varies(X=X, Y=Y)
         n, p, q = len(X), X.shape[1], Y.shape[1]
         # products of channels take less arithmetic here than n×n Gram matrices, and give the same
         if p * p + p * q + q * q < n * (p + q):
+            # the unbiased value is a difference of sums: below 10⁻¹² of the biased one, it is rounding
             parts = (linear_hsic(A, B, estimator) for A, B in ((X, Y), (X, X), (Y, Y)))
             return _ratio(*parts, *(1e-12 * linear_hsic(A, A, "biased").detach() for A in (X, Y)))
     elif not callable(kernel):
+        # a kernel of the caller's may depend on the size of features
         X, Y = scaled(X), scaled(Y)
     if kernel == "max":
         return aligned(_max_gram(X), _max_gram(Y), estimator)

@@ -57,12 +57,15 @@ def compare(
     Args:
         model1, model2: any modules, run in evaluation mode.
         layers: names of modules of the first, and of the second unless `layers2` has others.
+        images: inputs of both models, 4 or more, as these take a batch.
         measure: a name out of `MEASURES`, or a function of two sets of features of the same images, matrices
             (n, c) in float64, that returns a number; bind its options with `functools.partial`.
         spatial: as in `cka`; the measure's own when not given, for a function "features". With "samples",
             maps of unlike sizes are resampled to the larger by nearest neighbours, as the authors of
             godfrey2022 did.
-        memory: bytes for features and Gram blocks, beside the models and the images.
+        memory: bytes for features and Gram blocks, without the models and the images.
+        device: as `intertwine.devices.pick` takes it; models elsewhere are copied there.
+        batch_size: images that a model is run on at a time.
 
     Returns:
         Rows `layers`, columns `layers2`; the measure says whether higher is more similar.
@@ -91,7 +94,7 @@ def compare(
         raise ValueError(
             f"Expected a layer or more of each model, was given {len(layers)} and {len(layers2)}."
         )
-    if len(images) < 4:
+    if len(images) < 4:  # the unbiased HSIC divides by n − 3
         raise ValueError(f"Expected at least 4 images, was given {len(images)}.")
     if by_grams and spatial == "samples":
         raise ValueError("Expected images as samples, for Gram blocks: choose 'features', 'mean' or 'sum'.")
@@ -111,6 +114,7 @@ def _by_moments(
 ) -> Float[Tensor, "p q"]:
     """The measure between p layers and q others, from second moments streamed over the blocks."""
     pairs = [(i, len(layers) + j) for i in range(len(layers)) for j in range(len(layers2))]
+    # for each pair apart: on maps of unlike sizes the moments of a layer depend on the other one
     totals: dict[tuple[int, int], Statistics] = {}
     for block in blocks:
         for i, j in pairs:
@@ -119,6 +123,7 @@ def _by_moments(
     values, forced = [], []
     for (one, two), pair in zip(product(layers, layers2), pairs, strict=True):
         moments = totals[pair]
+        # a few rows with these moments: so no measure needs a second form, of moments
         X, Y = compressed(moments)
         values.append(measure(X, Y))
         if measure.forced and measure.forced(X, Y, moments.n):
@@ -140,6 +145,7 @@ def _by_features(blocks: Blocks, measure: Measure, spatial: Spatial, first: int)
             f"raise memory=, or take fewer images or layers."
         )
     layers = [torch.cat(parts) for parts in zip(*blocks, strict=True)]
+    # where positions are averaged or flattened, sizes need not agree
     one_size = _of_one_size if spatial == "samples" else lambda X, Y: (X, Y)
     values = [measure(*one_size(X, Y), spatial=spatial) for X in layers[:first] for Y in layers[first:]]
     return torch.stack(values).view(first, -1)
@@ -155,4 +161,5 @@ def _of_one_size(X: Float[Tensor, "n ..."], Y: Float[Tensor, "n ..."]) -> tuple[
     if X.ndim <= 3 or X.shape[2:] == Y.shape[2:]:
         return X, Y
     size = [max(sides) for sides in zip(X.shape[2:], Y.shape[2:], strict=True)]
+    # nearest neighbours by default: a linear interpolation would make new values
     return interpolate(X, size), interpolate(Y, size)

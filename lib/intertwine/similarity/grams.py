@@ -27,6 +27,7 @@ def gram(X: Float[Tensor, "n ..."], kernel: Kernel) -> Float[Tensor, "n n"]:
         tensor(-0.4142, dtype=torch.float64)
 
     Args:
+        X: features (n, c), or (n, positions, c).
         kernel: "linear", x·y; "rbf", exp(−‖x − y‖²/2s²) with the median distance s; "max", the largest
             x_c·y_c; or a function that maps features to their n×n Gram matrix.
     """
@@ -40,6 +41,7 @@ def gram(X: Float[Tensor, "n ..."], kernel: Kernel) -> Float[Tensor, "n n"]:
         return K.double()
     if kernel == "linear":
         Z = X.flatten(1)
+        # half the arithmetic, in place, which autograd cannot follow
         return Z @ Z.T if Z.requires_grad else self_product(Z)
     if kernel == "rbf":
         return rbf(X)
@@ -52,6 +54,7 @@ def rbf(X: Float[Tensor, "n ..."]) -> Float[Tensor, "n n"]:
     """The Gaussian kernel of the median distance between samples, summed over positions."""
     positions = X.unbind(1) if X.ndim == 3 else [X]
     squares = torch.stack([_squared_distances(Z) for Z in positions])
+    # distances of samples from themselves are 0, and would lower the median
     pairs = torch.triu_indices(len(X), len(X), 1, device=X.device)
     median = squares[:, pairs[0], pairs[1]].median().sqrt()
     if not median > 0:
@@ -97,16 +100,17 @@ def max_gram(
     A, B = (_channels_first(Z) for Z in (X, X if Y is None else Y))
     if around is not None:
         A, B = _expanded(A, around, last=False), _expanded(B, around, last=True)
+    # for each tile all channels in turn, so that one product and the maximum stay in cache
     tile = TILE if X.device.type == "cpu" else GPU_TILE
     K = A.new_empty(A.shape[1], B.shape[1])
     for i in range(0, A.shape[1], tile):
-        rows = A[:, i : i + tile]
+        left = A[:, i : i + tile]
         for j in range(i if Y is None else 0, B.shape[1], tile):
-            columns = B[:, j : j + tile].mT
-            best = rows[0] @ columns[0]
+            right = B[:, j : j + tile].mT
+            best = left[0] @ right[0]
             product = torch.empty_like(best)
-            for row, column in zip(rows[1:], columns[1:], strict=True):
-                torch.maximum(best, torch.mm(row, column, out=product), out=best)
+            for one, other in zip(left[1:], right[1:], strict=True):
+                torch.maximum(best, torch.mm(one, other, out=product), out=best)
             K[i : i + tile, j : j + tile] = best
             if Y is None and j > i:
                 K[j : j + tile, i : i + tile] = best.T

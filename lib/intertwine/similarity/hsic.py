@@ -34,19 +34,25 @@ def u_centred(K: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
         >>> bool(K.sum(0).abs().max() < 1e-12), K.diagonal().any().item()
         (True, False)
 
-    K is symmetric with n ≥ 3; its diagonal is not used.
+    Args:
+        K: a Gram matrix of n ≥ 3 samples, symmetric; its diagonal is not used.
+
+    Raises:
+        ValueError: a matrix that is not square, of integers, or of fewer samples.
     """
     check_grams(K, least=3)
     n = len(K)
     U = K.clone().fill_diagonal_(0)
-    rows = U.sum(1) / (n - 2)
-    return U.sub_(rows - rows.sum() / (n - 1)).sub_(rows[:, None]).fill_diagonal_(0)
+    # with n − 1 entries in a row, not n, these are the numbers with which every row sum becomes 0
+    means = U.sum(1) / (n - 2)
+    return U.sub_(means - means.sum() / (n - 1)).sub_(means[:, None]).fill_diagonal_(0)
 
 
 def hsic_centred(K: Float[Tensor, "n n"], estimator: Estimator) -> Float[Tensor, "n n"]:
     """K with the row sums that make HSIC an inner product: that of two of these is HSIC of the two Grams."""
     n = len(K)
     if estimator == "unbiased":
+        # the root of HSIC's denominator, in both factors of an inner product
         return u_centred(K).div_((n * (n - 3)) ** 0.5)
     means = K.mean(0)
     return (K - (means - means.mean())).sub_(K.mean(1)[:, None]).div_(n - 1)
@@ -65,7 +71,14 @@ def hsic(
 
     The unbiased one is HSIC_1 of godfrey2022 (5.4), (1/n(n−3))·ΣU_ij·V_ij with U and V the U-centred Grams,
     which is the printed formula without its cancellation. The biased one is tr(KHLH)/(n−1)², ≥ 0 for positive
-    kernels. K and L are symmetric; "unbiased" needs n ≥ 4.
+    kernels.
+
+    Args:
+        K, L: symmetric Gram matrices of the same n samples, in the same order, as `gram` makes them.
+        estimator: "unbiased" needs n ≥ 4, "biased" n ≥ 2.
+
+    Raises:
+        ValueError: matrices of unlike or other shapes, of integers, or of too few samples.
     """
     check_choice("estimator", estimator, get_args(Estimator))
     check_grams(K, L, least=4 if estimator == "unbiased" else 2)
@@ -81,6 +94,7 @@ def inner(U: Float[Tensor, "n n"], V: Float[Tensor, "n n"]) -> Float[Tensor, ""]
 def linear_hsic(X: Float[Tensor, "n p"], Y: Float[Tensor, "n q"], estimator: Estimator) -> Float[Tensor, ""]:
     """`hsic` of the linear Grams of centred X and Y, from the p×q matrix XᵀY: no n×n matrix is formed."""
     n = len(X)
+    # tr(XXᵀ·YYᵀ), of which the unbiased estimator leaves out the diagonals
     cross = (X.T @ Y).square().sum()
     if estimator == "biased":
         return cross / (n - 1) ** 2

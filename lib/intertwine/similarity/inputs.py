@@ -9,8 +9,7 @@ from torch import Tensor
 
 from intertwine.alignment.channel_statistics import CONSTANT
 from intertwine.checks import check_tensor
-from intertwine.features import channel_axis
-from intertwine.features import rows as rows_of
+from intertwine.features import channel_axis, rows
 
 Spatial = Literal["samples", "features", "sum", "mean"]
 
@@ -54,10 +53,11 @@ def pair(
             f"Expected feature maps of one size for spatial='samples', was given {shapes}: resample one, or "
             f"choose 'features' or 'mean'."
         )
-    rows = len(X) * (first.numel() if spatial == "samples" else 1)
-    if rows < least:
-        raise ValueError(f"Expected at least {least} samples, was given {rows}: use more inputs.")
+    samples = len(X) * (first.numel() if spatial == "samples" else 1)
+    if samples < least:
+        raise ValueError(f"Expected at least {least} samples, was given {samples}: use more inputs.")
     for Z in (X, Y):
+        # a sum keeps every NaN and infinity, and needs no array of flags
         if not Z.sum(dtype=torch.float64).isfinite():
             raise ValueError("Expected finite features, was given NaN, infinite or huge ones: find where.")
     return arranged(X, spatial, dtype), arranged(Y, spatial, dtype)
@@ -68,7 +68,7 @@ def arranged(
 ) -> Float[Tensor, "n ..."]:
     """The rows of one set of features, in `dtype` or their own, which is more exact."""
     X = X.to(torch.promote_types(X.dtype, dtype))
-    return rows_of(X) if spatial == "samples" else flat(X, spatial)
+    return rows(X) if spatial == "samples" else flat(X, spatial)
 
 
 def flat(X: Float[Tensor, "n ..."], spatial: Spatial | None) -> Float[Tensor, "n ..."]:
@@ -96,6 +96,7 @@ def scaled(X: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
     """X, or where products of four entries might over- or underflow X times a power of 2, which is exact."""
     exponent = torch.frexp(torch.stack(X.detach().aminmax()).abs().amax()).exponent
     limit = math.frexp(torch.finfo(X.dtype).max)[1] - 24
+    # four entries multiplied, and summed over all samples, are far from both ends of the range
     if exponent.abs() < limit / 10:
         return X
     most = exponent.clamp(-limit, limit)  # 2^-exponent itself may be too large
@@ -105,6 +106,7 @@ def scaled(X: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
 
 def narrowed(X: Float[Tensor, "n c"]) -> Float[Tensor, "n m"]:
     """X, or where c > n its coordinates in an orthonormal basis of its rows: n columns, the same XXᵀ."""
+    # columns beyond the number of samples add nothing but arithmetic
     return X if X.shape[1] <= len(X) else torch.linalg.qr(X.T).R.T
 
 

@@ -25,7 +25,7 @@ class Sums:
     def __init__(self, layers: int, samples: int, estimator: Estimator) -> None:
         self._samples, self._unbiased = samples, estimator == "unbiased"
         self._products = torch.zeros(layers, layers, dtype=torch.float64)
-        self._rows = torch.zeros(layers, samples, dtype=torch.float64)
+        self._row_sums = torch.zeros(layers, samples, dtype=torch.float64)
         self._shift: Tensor | None = None
 
     def add(self, grams: Float[Tensor, "L a b"], i: int, j: int) -> None:
@@ -34,7 +34,9 @@ class Sums:
         Blocks below the diagonal are known by symmetry, and must not be given.
         """
         if self._shift is None:
-            self._products, self._rows = (Z.to(grams.device) for Z in (self._products, self._rows))
+            self._products, self._row_sums = (Z.to(grams.device) for Z in (self._products, self._row_sums))
+            # Grams of positive features are large numbers that differ little: their mean would cost the
+            # digits
             self._shift = grams.mean((1, 2), keepdim=True)
         grams -= self._shift
         if self._unbiased and i == j:
@@ -42,18 +44,20 @@ class Sums:
         flat = grams.flatten(1)
         # the block below the diagonal is this one, transposed
         self._products += (flat @ flat.T) * (1 if i == j else 2)
-        self._rows[:, i : i + grams.shape[1]] += grams.sum(2)
+        self._row_sums[:, i : i + grams.shape[1]] += grams.sum(2)
         if i != j:
-            self._rows[:, j : j + grams.shape[2]] += grams.sum(1)
+            self._row_sums[:, j : j + grams.shape[2]] += grams.sum(1)
 
     def hsic(self) -> Float[Tensor, "L L"]:
         """HSIC of every pair, when all blocks have been given."""
-        n, rows = self._samples, self._rows
-        totals = rows.sum(1)
+        n, sums = self._samples, self._row_sums
+        totals = sums.sum(1)
         if self._unbiased:
-            mixed = totals.outer(totals) / ((n - 1) * (n - 2)) - 2 / (n - 2) * (rows @ rows.T)
+            # tr KL + 1ᵀK1·1ᵀL1/(n−1)(n−2) − 2·1ᵀKL1/(n−2), of Grams without diagonals (Song et al. 2012)
+            mixed = totals.outer(totals) / ((n - 1) * (n - 2)) - 2 / (n - 2) * (sums @ sums.T)
             return (self._products + mixed) / (n * (n - 3))
-        return (self._products - 2 / n * (rows @ rows.T) + totals.outer(totals) / n**2) / (n - 1) ** 2
+        # tr(KHLH) with H = I − 11ᵀ/n, multiplied out
+        return (self._products - 2 / n * (sums @ sums.T) + totals.outer(totals) / n**2) / (n - 1) ** 2
 
 
 def all_samples(blocks: Blocks, measure: str) -> Float[Tensor, "L L"]:
@@ -62,6 +66,7 @@ def all_samples(blocks: Blocks, measure: str) -> Float[Tensor, "L L"]:
     sums = Sums(blocks.layers, blocks.images, "biased" if measure == "cka biased" else "unbiased")
     for i in range(len(blocks)):
         block = prepare(blocks[i])
+        # each Gram block once; where not all features fit, block j is run again for each i
         for j in range(i, len(blocks)):
             other = None if i == j else prepare(blocks[j])
             sums.add(_grams(block, other, KERNELS[measure]), i * blocks.size, j * blocks.size)
@@ -71,6 +76,7 @@ def all_samples(blocks: Blocks, measure: str) -> Float[Tensor, "L L"]:
 def ratios(hsic: Float[Tensor, "L L"], first: int) -> Float[Tensor, "p q"]:
     """CKA of the first p kernels with the others."""
     scales = hsic.diagonal()
+    # relative to the layer that varies most: less is what rounding leaves of a constant
     if not (scales > 1e-24 * scales.max()).all():
         raise ValueError(
             f"Expected layers whose kernel varies between pairs of images, number "
@@ -117,6 +123,7 @@ def _channel_scales(blocks: Blocks) -> list[tuple[Tensor, Tensor, Tensor]]:
     sums = [torch.zeros(2, len(shift)).to(shift) for shift in shifts]
     for block in blocks:
         for k, (Z, shift) in enumerate(zip(block, shifts, strict=True)):
+            # sums of squares around a value near the mean, from which less is subtracted at the end
             centred = rows(Z) - shift
             sums[k] += torch.stack([centred.sum(0), centred.square().sum(0)])
             counts[k] += len(centred)

@@ -48,6 +48,7 @@ class Null(NamedTuple):
     def p_value(self) -> float:
         """The chance that unrelated features are at least as near to `best`: 1 / (1 + repeats) or more."""
         nearer = (self.values - self.best).abs() <= abs(self.observed - self.best)
+        # the observed value is one more draw, so that p is never 0 (Phipson and Smyth 2010)
         return (1 + nearer.sum().item()) / (1 + len(self.values))
 
 
@@ -97,17 +98,20 @@ def null(
         if callable(kind):
             return kind(generator)
         if kind == "shuffle":
+            # the pairing alone is lost: channels, correlations and positions of each set stay
             return X, Y[torch.randperm(len(Y), generator=generator).to(Y.device)]
         return _gaussian(X, generator), _gaussian(Y, generator)
 
     observed = float(measure(X, Y))
     values = torch.tensor([float(measure(*draw())) for _ in range(repeats)], dtype=torch.float64)
     low, high = torch.quantile(values, torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
+    # a similarity of equal features is 1, a distance 0; a function of the caller's is asked
     best = float(measure.similarity) if isinstance(measure, Measure) else float(measure(X, X))
     return Null(observed, values, low, high, best)
 
 
 def _gaussian(X: Tensor, generator: torch.Generator) -> Tensor:
+    # drawn on the CPU, so that each device gets the same numbers
     channels, noise = rows(X).double(), torch.randn(X.shape, generator=generator).to(X)
     mean, deviation = channels.mean(0).to(X), channels.std(0).to(X)
     return (mean + deviation * noise.movedim(channel_axis(X), -1)).movedim(-1, channel_axis(X))

@@ -170,6 +170,7 @@ def as_measure(measure: str | Measure | Callable[[Tensor, Tensor], Tensor | floa
             f"Expected a measure, its name or a function of two sets of features, was given {measure!r}."
         )
     if measure not in MEASURES:
+        # without a cutoff there is always a nearest name
         near = get_close_matches(measure.lower(), MEASURES, n=1, cutoff=0.0)[0]
         raise ValueError(
             f"Expected a measure out of {', '.join(map(repr, MEASURES))}, was given {measure!r}; did you "
@@ -186,6 +187,7 @@ def _of_matrices(
         raise ValueError(
             "Expected 'features', 'mean' or 'samples' for a function of matrices, was given 'sum'."
         )
+    # float64 matrices are what functions of other libraries expect
     value = torch.as_tensor(function(arranged(X, spatial), arranged(Y, spatial)), dtype=torch.float64)
     if value.ndim:
         raise ValueError(

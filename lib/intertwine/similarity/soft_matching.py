@@ -38,12 +38,19 @@ def soft_matching(
     It is the root of the least $Σ_ij P_ij ‖x_i − y_j‖²$ over plans P. The columns x_i and y_j are centred and
     divided by their root mean square norm over units. P moves mass 1/p from every unit of X and mass 1/q to
     every unit of Y; for p = q it is a permutation over p. A metric, up to permutations and repetitions of
-    units (Khosla and Williams 2024); arguments as in `cca`.
+    units (Khosla and Williams 2024).
 
     Widths of which one divides the other are an assignment problem. Others are solved by the network simplex
     of POT where that is installed, and by scipy's linear program where it is not: the same to rounding, in
-    2 to 5 times POT's seconds for 100 to 500 units. With `dtype=torch.float32` costs and distances are
-    computed in float32, as POT does for such features: faster, with some 6 digits.
+    2 to 5 times POT's seconds for 100 to 500 units.
+
+    Args:
+        X, Y, spatial: as in `cca`.
+        dtype: float64, or float32, in which costs and distances are computed as POT does for such features:
+            faster, with some 6 digits.
+
+    Raises:
+        ValueError: bad features, constant ones, or another dtype.
     """
     check_choice("dtype", dtype, (torch.float64, torch.float32))
     X, Y = (centred(scaled(Z)) for Z in pair(X, Y, spatial, dtype=dtype))

@@ -23,7 +23,12 @@ def between(model1: nn.Module, model2: nn.Module, fraction: float) -> nn.Module:
         ... )
         True
 
-    The models, of the same shapes, are not changed; t is the `fraction` of the way from model 1 to model 2.
+    Args:
+        model1, model2: of the same shapes; they are not changed.
+        fraction: t, of the way from model 1 (0) to model 2 (1).
+
+    Raises:
+        ValueError: networks of unlike shapes.
     """
     # buffers of whole numbers, such as counts of batches, stay those of model 1
     network = copy.deepcopy(model1)
@@ -53,11 +58,14 @@ def line(
         >>> line(a, b, data, data, [0.5])["batch_norm"].tolist()
         ['interpolated', 're-estimated']
 
-    Batch norm takes the statistics of the images `train`.
+    Args:
+        model1, model2: of the same shapes; they are not changed.
+        train: its images re-estimate the statistics of batch norm.
+        test: images and labels of which accuracy is measured.
+        fractions: of the way from model 1 (0) to model 2 (1).
 
     Returns:
-        The columns batch_norm, fraction (of the way from model 1 to model 2), and accuracy (on `test`, a
-        fraction).
+        The columns batch_norm, fraction, and accuracy (a share of `test`), with two rows for each fraction.
 
     See Also:
         `match` of `intertwine.weightspace` before it; `barriers` of the table after it.
@@ -92,12 +100,13 @@ def barriers(lines: pd.DataFrame, by: Sequence[str], accuracy: str = "accuracy")
         0.45
 
     Args:
-        lines: with the columns fraction, with 0 and 1 among its values, and `accuracy`, in any unit; the
-            columns `by` tell lines apart.
+        lines: with the columns fraction, with 0 and 1 among its values, and `accuracy`, in any unit.
+        by: columns whose values differ from line to line.
+        accuracy: the name of the column.
 
     Returns:
-        The columns `by`, one and two (accuracies at the fractions 1 and 0), worse (the lower one), and
-        barrier (0 where accuracy never falls).
+        The columns `by`, one and two (accuracies at the fractions 1 and 0, of a `line` those of models 2 and
+        1), worse (the lower one), and barrier (0 where accuracy never falls).
     """
     rows = []
     for key, part in lines.groupby(list(by), sort=False):

@@ -44,7 +44,11 @@ def build_optimizer(
         >>> [group["weight_decay"] for group in optimizer.param_groups]
         [0.0001, 0.0]
 
-    `decays` says whether the parameter of a name decays; by default `recipe.decay_biases` does.
+    Args:
+        recipe: decides on the kind, the learning rate, the momentum and the weight decay.
+        parameters: with their names, as `named_parameters` lists them.
+        decays: whether the parameter of a name decays; by default those called a weight do, and all if
+            `recipe.decay_biases`.
     """
     chosen = decays or (lambda name: recipe.decay_biases or "weight" in name)
     named = [(name, parameter) for name, parameter in parameters if parameter.requires_grad]

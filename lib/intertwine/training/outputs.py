@@ -28,7 +28,11 @@ def outputs(
         ... ]
         [4, 1]
 
-    A tuple of tensors is one argument of the network.
+    Args:
+        network: on the device where it is to compute; it is left in its own mode.
+        inputs: the first axis counts them; a tuple of tensors is one argument of the network.
+        batch_size: inputs at a time.
+        dtype: in which it computes; with torch.bfloat16, under autocast.
     """
     parts = as_tuple(inputs)
     for part in parts:

@@ -56,16 +56,19 @@ def find_symmetries(
             inputs.
     """
     model = eager(model)
+    # rules read shapes alone: the entries of all activations would take as much memory as training
     run = trace(model, example_inputs, outputs, values=False)
     recognise(run)
     separate(run)
     substitute(run)
     failed: list[tuple[int, int]] = []
+    # one wrong element can hide another, so that the network is solved and checked until nothing fails
     while True:
         space = _solved(run, model, failed)
         bad = spaces_that_change_outputs(space, model, example_inputs) if check and space.spaces else []
         if not bad:
             break
+        # by tensor and axis, since the next solution has new spaces
         failed += [
             (index, k)
             for index in run.names
@@ -92,6 +95,7 @@ def _solved(run: Run, model: nn.Module, failed: list[tuple[int, int]]) -> Weight
         inference.freeze((inference.of(Ref(index))[k],), "an element of it changed the outputs when checked")
     solution = solve(inference)
     used = {ref.index for call in needed(run) for ref in call.refs}
+    # a weight that reaches no output could be anything: it is reported, and counts in no dimension
     if unused := [x for k, x in run.names.items() if run.stored(k)[0] in floating and k not in used]:
         solution.frozen.append((0, "not seen to reach an output", unused))
     name_spaces(inference, solution)

@@ -6,9 +6,9 @@ Out: a copy of the model with moved weights, which computes the same function.
 A label says how each axis of a tensor moves: which units change places, by which power of its scalars a
 unit is multiplied, whether the matrix or its dual acts. A tensor is cut into pieces, one for each choice of
 a segment on every axis, and each piece is reordered, multiplied by matrices in float64, and scaled. Two
-things do not follow from labels alone. A space behind a gain follows its centre by a matrix that depends on
-this gain, so an `Action` belongs to one point of weight space. And the variance of a batch norm stands
-beside a constant ε, for which its gain is corrected.
+things do not follow from labels alone. A space after a gain follows its centre by a matrix that depends on
+this gain, so an `Action` belongs to one point of weight space. And a constant ε is
+added to the variance of a batch norm, for which its gain is corrected.
 
 Read in this order:
 

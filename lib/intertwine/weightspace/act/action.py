@@ -54,12 +54,12 @@ ROOM = 2**20
 class Action:
     """One element at one point of weight space, whose gains determine the matrices that follow the centres.
 
-    Of batch norms, the gain over the running deviation counts (`fold_batch_norms`). `before` is an action at
-    the same point, and lends what this one has in common with it.
+    Of batch norms, the gain over the running deviation counts (`fold_batch_norms`). `previous` is an action
+    at the same point, and lends what this one has in common with it.
     """
 
     def __init__(
-        self, solution: Solution, element: Mapping[int, Move], state: State, before: "Action | None" = None
+        self, solution: Solution, element: Mapping[int, Move], state: State, previous: "Action | None" = None
     ) -> None:
         self.solution, self.element, self.gains = solution, dict(element), state
         # x and y = g·x on the two sides of a gain: where A moves x, the matrix g·A·g⁻¹ has to move y. It is
@@ -74,12 +74,12 @@ class Action:
                 self.element.setdefault(follower.index, follower.identity())
                 self.scalars_only |= {edge.gain, edge.variance}
         # `sweep` makes an action for each space that it moves, which differs from the last in one move
-        same = {k for k, move in element.items() if before and before.element.get(k) is move}
+        same = {k for k, move in element.items() if previous and previous.element.get(k) is move}
         self._cache: dict[Any, tuple[Tensor | None, Tensor | None]] = {}
         self._duals: dict[int, Tensor] = {}
-        if before:
-            self._cache |= {key: x for key, x in before._cache.items() if key[0] in same}
-            self._duals |= {key: x for key, x in before._duals.items() if key in same}
+        if previous:
+            self._cache |= {key: x for key, x in previous._cache.items() if key[0] in same}
+            self._duals |= {key: x for key, x in previous._duals.items() if key in same}
 
     def state(self, state: State) -> State:
         """All parameters and buffers, moved; the gain of a batch norm corrects for ε in the deviation."""
@@ -87,7 +87,7 @@ class Action:
         for gain, edge in {edge.gain: edge for edge in self.solution.norms}.items():
             v = edge.variance
             if v is not None and moved[v] is not state[v]:
-                # behind a scalar d, √(d²v + ε) instead of |d|√(v + ε)
+                # the label moves gain/√(v + ε): the gain itself gets √(d²v + ε)/√(v + ε), too; `new` is d²v
                 new = moved[v].double()
                 square = self.move(torch.ones_like(new), labels[v], v)
                 ratio = (square * (new + edge.eps) / (new + square * edge.eps)).sqrt()
@@ -179,7 +179,7 @@ class Action:
     def _following(self, hidden: HiddenSpace, factor: Unit) -> Tensor:
         """The matrix of a space that follows its centre; not kept, as there is one for each gain."""
         edge, center, other = self.follows[hidden.index]
-        # x = g^{-1}Ag·x' in front of a gain, y = gAg^{-1}·y' behind it
+        # before a gain g, x = g⁻¹Ag·x' follows y; after it, y = gAg⁻¹·y' follows x
         g = self.gains[edge.gain].detach().double().cpu().flatten().chunk(edge.parts)[edge.part]
         g = g if edge.center == "after" else 1 / g  # so that the follower always moves by g⁻¹Ag
         middle = self.solution.hidden(center)

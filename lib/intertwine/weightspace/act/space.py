@@ -161,7 +161,9 @@ class WeightSpace:
     def sample(self, generator: torch.Generator, *, scale: float = 1.0) -> Element:
         """A random element: uniform permutations and orthogonal matrices, lognormal scalars, fair signs.
 
-        `scale` is the standard deviation of the logarithms of scalars, and of singular values in GL(n).
+        Args:
+            generator: on the CPU.
+            scale: the standard deviation of the logarithms of scalars, and of singular values in GL(n).
         """
         check_generator(generator)
         return {space.name: space.sample(generator, scale) for space in self.spaces}
@@ -218,11 +220,18 @@ class WeightSpace:
             >>> space, x = find_symmetries(model, torch.zeros(1, 3)), torch.randn(5, 3)
             >>> g = space.sample(torch.Generator().manual_seed(0))
             >>> moved = space.act(model, g)
-            >>> before, behind = (space.matrix(g, name).float() for name in ("0", "1"))
+            >>> before, after = (space.matrix(g, name).float() for name in ("0", "1"))
             >>> torch.allclose(moved[:1](x), model[:1](x) @ before.T, atol=1e-5)
             True
-            >>> torch.allclose(moved[:2](x), model[:2](x) @ behind.T, atol=1e-5)
+            >>> torch.allclose(moved[:2](x), model[:2](x) @ after.T, atol=1e-5)
             True
+
+        Args:
+            element: as in `WeightSpace.act`.
+            name: a module whose values belong to a space, or the name or number of the space.
+
+        Returns:
+            n×n in float64, or (b, n, n) where each of b blocks has an element.
         """
         hidden, factor = self.lookup(name)
         parity = tuple(sorted(hidden.parities(factor)))
@@ -287,7 +296,7 @@ class WeightSpace:
 
     def action(self, moves: Mapping[int, Move], state: State) -> Action:
         """How elements, by the number of their space, act on tensors at this point of weight space."""
-        # behind the running deviation a gain moves as any other; `Action.state` corrects for ε
+        # over the running deviation a gain moves as any other; `Action.state` corrects for ε
         return Action(self.solution, moves, fold_batch_norms(self.solution.norms, state))
 
     def check_finite(self, state: State, which: str = "model") -> None:

@@ -14,13 +14,14 @@ COLUMNS = ["name", "width", "blocks", "group", "dimension", "writers", "readers"
 
 def spaces_table(solution: Solution) -> pd.DataFrame:
     """One row for each hidden space, then one for each that is frozen."""
-    import pandas as pd
+    import pandas as pd  # slow to import, and most uses make no table
 
     rows: list[list[Any]] = [
         [s.called, s.size, s.blocks, s.group, s.dimension, s.writers, s.readers, s.why]
         for s in solution.spaces
     ]
     for width, reason, names in solution.frozen:
+        # no element moves a frozen space, so that nothing writes or reads it: its reason is what counts
         rows.append(["", width, 1, "frozen", 0, names, [], [reason]])
     joined = [[", ".join(x) if isinstance(x, list) else x for x in row] for row in rows]
     return pd.DataFrame(joined, columns=COLUMNS)

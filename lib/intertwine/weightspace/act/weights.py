@@ -21,6 +21,7 @@ AnyWeights = TypeVar("AnyWeights", bound=Weights)
 def state(run: Run, model: Weights, moves: Callable[[int], bool]) -> dict[int, Tensor]:
     """Parameters and buffers by their number; of a state dict, those that are in it or move."""
     tensors = _named(run, model)
+    # a file may leave out what does not move; of a module, everything has to be there
     known = [k for k in run.names if isinstance(model, nn.Module) or moves(k) or run.stored(k)[0] in tensors]
     for name, expected in map(run.stored, known):
         if name not in tensors or tuple(tensors[name].shape) != expected:
@@ -37,6 +38,7 @@ def state(run: Run, model: Weights, moves: Callable[[int], bool]) -> dict[int, T
                 f"Expected a model with the parameters that its symmetries were found for, was given one "
                 f"with {more[0]}, too: find the symmetries of this model."
             )
+    # the same tensor may appear whole and, where heads were separated, in parts
     whole = {k: tensors[run.stored(k)[0]] for k in known}
     return whole | {k: part.of(whole[k]) for k, part in run.parts.items() if k in whole}
 
@@ -51,18 +53,20 @@ def with_state(run: Run, model: Any, state: Mapping[int, Tensor]) -> Any:
     for k, x in state.items():
         old, part = tensors[run.stored(k)[0]], run.parts.get(k)
         if part is not None:
+            # the weight's own precision, unless it was moved in a higher one, as a check in float64 does
             kind = old.dtype if x.dtype == part.of(old).dtype else x.dtype
             part.put(x, new.setdefault(id(old), old.detach().to(kind, copy=True)))
         elif x is not old and not _agree(new.setdefault(id(old), x), x):
             raise ValueError(
                 ANEW.format(f"weights of its own for {run.names[k]}", "one tensor for it and another")
             )
+    # a copy or a file may hold two tensors for one: they move as one while they agree
     for name, first in run.tied.items():
         own, single = tensors.get(name), tensors.get(first)
         if own is not None and single is not None and own is not single and id(single) in new:
             if not _agree(own, single):
                 raise ValueError(ANEW.format(f"one tensor for {first} and {name}", "two that differ"))
-            new[id(own)] = new[id(single)].clone()
+            new[id(own)] = new[id(single)].clone()  # else both would share memory again
     if not isinstance(model, nn.Module):
         return {name: new.get(id(tensors[run.tied.get(name, name)]), x) for name, x in model.items()}
     parameters = {id(p): p.requires_grad for p in model.parameters()}
@@ -75,6 +79,7 @@ def _agree(x: Tensor, y: Tensor) -> bool:
     """Whether they are one tensor, or have the same numbers, up to rounding."""
     if x is y or x.is_meta or x.shape != y.shape:
         return x.shape == y.shape
+    # along two labels the same numbers are multiplied in another order
     eps = torch.finfo(x.dtype).eps if x.is_floating_point() else 0.0
     return bool((x - y.to(x)).abs().max() <= 8 * eps * x.abs().max())
 

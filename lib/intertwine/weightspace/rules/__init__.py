@@ -91,7 +91,7 @@ def operations() -> dict[str, list[str]]:
     files: dict[str, list[str]] = {}
     for name, function in RULES.items():
         known = any(hasattr(each, name) for each in (torch, torch.nn.functional, torch.Tensor))
-        if known and not name.startswith("_") and not name.endswith("_"):
+        if known and not name.startswith("_") and not name.endswith("_"):  # aliases have the same rule
             files.setdefault(function.__module__.rpartition(".")[2], []).append(name)
     return files
 

@@ -23,15 +23,16 @@ def add(state: Inference, call: Call) -> Label:
     number, label = (y, state.of(x)) if isinstance(x, Ref) else (x, state.of(y))
     if number == 0:  # with which the builtin sum begins
         return label
+    # x + 3 is the same for units in another order, but s·x + 3 is not s·(x + 3)
     state.permute_only(label, f"{call.name} of a number")
-    return tuple(map(solid, label))
+    return tuple(map(solid, label))  # where zeros were, there is a number
 
 
 @rule("mul __mul__ __rmul__ __imul__ mul_ multiply", keeps=True)
 def mul(state: Inference, call: Call) -> Label:
     x, y = _operands(call)
     if not (isinstance(x, Ref) and isinstance(y, Ref)):
-        return state.of(x if isinstance(x, Ref) else y)
+        return state.of(x if isinstance(x, Ref) else y)  # a number commutes with every matrix
     return _gain(state, x, y) or multiplied(state, state.of(x), state.of(y), call.name)
 
 
@@ -40,6 +41,7 @@ def _gain(state: Inference, x: Ref, y: Ref) -> Label | None:
     for value, gain in ((x, y), (y, x)):
         shape = state.shape(gain)
         wide = [k for k, n in enumerate(shape) if n > 1]
+        # a gain that has a label was used before: one vector cannot follow two pairs of axes
         if gain.index not in state.trainable or len(wide) != 1 or gain.index in state.labels:
             continue
         label = state.of(value)
@@ -47,6 +49,7 @@ def _gain(state: Inference, x: Ref, y: Ref) -> Label | None:
         units = single(label[at]) if len(shape) <= len(label) else None
         if units is not None and units.size == shape[wide[0]]:
             after = state.fresh(shape[wide[0]])
+            # units that a norm restricts already keep that group, and those after the gain follow
             center = "after" if units.space.within is GeneralLinear else "before"
             state.edges.append(Edge(label[at], after, gain.index, "a gain", center))
             return (*label[:at], after, *label[at + 1 :])
@@ -63,6 +66,7 @@ def div(state: Inference, call: Call) -> Label:
         return (
             multiplied(state, state.of(x), state.of(y), call.name, -1) if isinstance(y, Ref) else state.of(x)
         )
+    # s in y would be 1/s here, which is not followed: the group may be too small
     state.permute_only(state.of(y), "a number divided by units")
     return tuple(map(still, state.of(y)))
 
@@ -87,6 +91,7 @@ def maximum(state: Inference, call: Call) -> list[Label]:
 def pooling(state: Inference, call: Call) -> Label:
     x, shape = state.of(call.first), state.shape(call.results[0])
     first = 2 if call.name == "interpolate" else len(x) - int(call.name[-2])
+    # windows lie over neighbouring pixels, which therefore keep their order
     state.freeze(x[first:], f"space of {call.name}")
     return (*x[:first], *map(plain, shape[first:]))
 
@@ -113,10 +118,11 @@ def reduce(state: Inference, call: Call) -> list[Label]:
     state.mixed(x, *chosen)
     if call.name not in LINEAR:
         state.permute_only(x, call.name, log=call.name not in ("amax", "amin", "max", "min"))
+    # a place is the number of a unit, which another order would change
     if call.name.startswith("arg") or len(call.results) > 1:
         state.freeze(over, f"the positions that {call.name} finds")
-    kept = len(state.shape(call.results[0])) == len(x)
-    label = tuple(plain(1) if k in chosen else axis for k, axis in enumerate(x) if kept or k not in chosen)
+    keepdim = len(state.shape(call.results[0])) == len(x)
+    label = tuple(plain(1) if k in chosen else axis for k, axis in enumerate(x) if keepdim or k not in chosen)
     places = tuple(map(still, label))
     return [places if call.name.startswith("arg") else label, places][: len(call.results)]
 
@@ -125,6 +131,7 @@ def reduce(state: Inference, call: Call) -> list[Label]:
 def softmax(state: Inference, call: Call) -> Label:
     a = bind(call, "input dim _stacklevel dtype")
     x = state.of(a["input"])
+    # softmax(x + c) = softmax(x), too, but translations are no matrices: `fold_biases` uses them
     state.permute_only(x, "softmax")
     state.mixed(x, *([] if a["dim"] is None else [a["dim"]]))
     return x
@@ -147,7 +154,7 @@ def where(state: Inference, call: Call) -> Label:
         label = meet(state, label, other, call.name)
     if any(not isinstance(x, Ref) and x != 0 for x in both):
         state.permute_only(label, f"{call.name} with a number")
-    return multiplied(state, label, tuple(map(still, mask)), "a mask")
+    return multiplied(state, label, tuple(map(still, mask)), "a mask")  # by zeros and ones
 
 
 @rule("lerp lerp_", keeps=True)
@@ -170,7 +177,7 @@ def lerp(state: Inference, call: Call) -> Label:
 def together(state: Inference, call: Call) -> Label | None:
     """Entry by entry of several values, of which only the order is known."""
     refs = call.refs
-    if len(refs) < 2:
+    if len(refs) < 2:  # with a number, as x**2 or x > 0, it is a function of one tensor
         return RULES[OTHER](state, call)
     label = state.of(refs[0])
     for ref in refs[1:]:

@@ -113,7 +113,7 @@ class Edge:
     """A gain (and a shift) for each unit, between two axes without another constraint.
 
     y = gain·x + shift. If both sides may be mixed linearly on their own, the units of x and y need not move
-    alike: y = A·y is x = gain^{-1}·A·gain·x.
+    alike: where A moves y, the matrix gain⁻¹·A·gain moves x.
     """
 
     before: Axis
@@ -121,12 +121,12 @@ class Edge:
     gain: int
     why: str
     center: str
-    """the side with the group: "after" for batch norm, whose other side is any layer's output."""
+    """the side that the other follows: "after" of batch norm, as any layer's output may be before it."""
     variance: int | None = None
     eps: float = 0.0
     part: int = 0
     parts: int = 1
-    """of the gain, in front of it copies of one value side by side."""
+    """of the gain, which multiplies copies of one value side by side."""
 
     @property
     def sides(self) -> tuple[Axis, Axis]:

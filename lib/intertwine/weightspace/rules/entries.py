@@ -58,6 +58,7 @@ def meet(state: Ties, x: Label, y: Label, why: str) -> Label:
     """The sum of two values: their units move alike; of repeated entries, only the order is free."""
     result = []
     for a, b in zip(*broadcast(x, y), strict=True):
+        # x + c·1 is kept where all units may change places with each other, not where scalars differ
         if size(a) != size(b):  # one number for all units
             narrow, wide = sorted((a, b), key=size)
             state.freeze((narrow,), f"{why} with broadcasting")
@@ -87,11 +88,12 @@ def product(state: Ties, x: Axis, gain: Axis, how: str, why: str, power: int = 1
     if size(x) != size(gain):  # one number for all units
         narrow, wide = sorted((x, gain), key=size)
         state.freeze((narrow,), f"{how} with broadcasting")
-        if power == -1 and wide is gain:
+        if power == -1 and wide is gain:  # a number over each unit: 1/s is not followed
             state.permute_only((wide,), "division by units")
         return wide
     if not moves(x, gain):
         return fuller(x, gain)
+    # (Ax)·(Ag) is no A(x·g); and whatever scalars x and g have, the product has both
     state.mix((x, gain), how)
     state.unify(x, gain, None, why)
     return scaled(x, gain, power)
@@ -117,5 +119,6 @@ def fuller(a: Axis, b: Axis) -> Axis:
     first, second = aligned(a, b)
     if len(first) != len(second):
         return plain(size(a))
+    # a sum is 0, or the same in all entries, only where both terms are
     pairs = zip(first, second, strict=True)
     return tuple(min(pair, key=lambda s: 2 * zero(s) + any_copied((s,))) for pair in pairs)

@@ -23,6 +23,7 @@ def getitem(state: Inference, call: Call) -> Label | list[Label | Stack]:
     taken = [k for k, each in enumerate(places) if each != slice(None)]
     if not all(isinstance(places[k], Ref) for k in taken):
         raise NotUnderstood("tensors beside other indices")
+    # an index calls entries by number, so that they keep their places
     state.freeze(tuple(x[k] for k in taken), "rows of a table")
     rest = [axis for k, axis in enumerate(x) if k not in taken]
     new = len(shape) - len(rest)
@@ -40,6 +41,7 @@ def chosen(state: Inference, call: Call) -> Label:
     dim, shape = a["dim"] % len(state.shape(a["input"])), state.shape(call.results[0])
     x = _beside(state, a["input"], a["index"], dim, call.name)
     return tuple(
+        # gather may read only the first entries of another axis, which `_beside` then has frozen
         plain(n) if k == dim or size(axis) != n else axis
         for k, (axis, n) in enumerate(zip(x, shape, strict=True))
     )
@@ -57,13 +59,14 @@ def put(state: Inference, call: Call) -> Label:
         raise NotUnderstood("a number instead of entries")
     dim, n = a["dim"] % len(state.shape(a["input"])), state.shape(a["input"])[a["dim"]]
     both = [_beside(state, a[name], a["index"], dim, call.name) for name in ("input", entries)]
+    # along the axis itself any entry may land anywhere; along all others, both are added
     one, other = ((*x[:dim], plain(1), *x[dim + 1 :]) for x in both)
     if [*map(size, one)] != [*map(size, other)]:
         raise NotUnderstood("more entries than are put")
     label = meet(state, one, other, call.name)
     if a["reduce"] in ("amax", "amin"):
         state.permute_only(label, a["reduce"], log=False)
-    elif a["reduce"] not in ("sum", "mean", "add"):
+    elif a["reduce"] not in ("sum", "mean", "add"):  # a product has a power of scalars for each entry put
         state.permute_only(label, a["reduce"])
         label = tuple(map(still, label))
     return (*label[:dim], plain(n), *label[dim + 1 :])
@@ -126,6 +129,7 @@ def _places(state: Inference, index: tuple[Any, ...], axes: int) -> list[Any]:
             if moves(*state.of(each)):
                 raise NotUnderstood("an index that moves")
             found += [each] * (len(state.shape(each)) if _is_mask(state, each) else 1)
+        # to Python True is an int, to torch it is a new axis
         elif isinstance(each, bool) or not isinstance(each, int | slice | EllipsisType):
             raise NotUnderstood("places other than numbers, slices and tensors")
         else:

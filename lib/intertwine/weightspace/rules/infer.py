@@ -63,6 +63,7 @@ class Inference(Ties):
                 self.freeze(part, "parts of one axis that go different ways are used together")
         if x.index not in self.labels:
             free = free or x.index in self.trainable
+            # an axis of one unit is what broadcasting repeats, so that it stands for a number
             axes = (self.fresh(n) if free and n > 1 else plain(n) for n in self.shape(x))
             self.labels[x.index] = tuple(axes)
         return tuple(resolve(axis) for axis in self.labels[x.index])
@@ -94,10 +95,11 @@ def infer(run: Run, trainable: set[int], ordered: Collection[int] = ()) -> Infer
     state = Inference(run, trainable)
     for index in ordered:
         state.labels[index] = tuple(map(still, state.of(Ref(index), free=True)))
+        # a mask in another order is a mask; a sum of masks is none
         state.mix(state.labels[index], "entries of a buffer")
     for index in run.inputs:
         state.labels[index] = tuple(plain(n) for n in run.shapes[index])
-    for call in needed(run):
+    for call in needed(run):  # what no output needs would restrict the group for nothing
         refs = call.refs
         if not call.in_place and [x.index for x in refs] == [x.index for x in call.results]:
             continue  # a cast that had nothing to do, so that a weight is still that weight
@@ -115,7 +117,7 @@ def _unseen(state: Inference, values: list[int], why: str) -> None:
     """Freeze values that depend on weights through unrecorded calls: any labelled value may be in them."""
     for k in set(values) & set(state.run.unseen):
         for weight in state.run.unseen[k]:
-            state.of(Ref(weight))
+            state.of(Ref(weight))  # gives a weight that no call has used yet a label, to be frozen
         for label in list(state.labels.values()):
             state.freeze(label, why)
 
@@ -137,8 +139,10 @@ def apply(state: Inference, call: Call, refs: list[Ref]) -> None:
         if isinstance(label, Stack):
             state.stacks[result.index] = label
             continue
+        # an axis that a rule forgets would pass its label on to the next one
         shape = state.shape(result)
         assert len(label) == len(shape), (call.name, label, shape)
+        # a zero that is none any more would let units move where they may not
         trusted = known in KEEPS and result.index not in state.run.shared
         state.labels[result.index] = label if trusted else tuple(map(solid, label))
 

@@ -1,4 +1,4 @@
-"""Rules of layers with weights, beside those that are products: convolutions, PReLU, embeddings."""
+"""Rules of layers whose weights are not only multiplied: convolutions, PReLU, embeddings."""
 
 from intertwine.weightspace.rules.axes import Axis, Label, plain, resolve, units
 from intertwine.weightspace.rules.entries import meet, product
@@ -9,30 +9,31 @@ from intertwine.weightspace.trace.run import Call
 
 @rule("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d")
 def convolution(state: Inference, call: Call) -> Label:
-    rows = int("transpose" in call.name)  # which axis of the weight leaves
-    last = "output_padding groups dilation" if rows else "dilation groups"
+    out_axis = int("transpose" in call.name)  # a transposed convolution stores (inputs, outputs, …)
+    last = "output_padding groups dilation" if out_axis else "dilation groups"
     a = bind(call, f"input weight bias stride padding {last}", groups=1)
     x, weight, groups = state.of(a["input"]), state.of(a["weight"]), a["groups"] or 1
-    state.reads(a["weight"], 1 - rows)
+    state.reads(a["weight"], 1 - out_axis)
     if len(x) != len(weight):
         raise NotUnderstood("an input without batch axis")
+    # a kernel reads neighbours, so that pixels and its own entries keep their order
     state.freeze(x[2:], f"space of a {call.name}")
     state.freeze(weight[2:], f"kernel of a {call.name}")
-    out, channels = state.shape(call.results[0]), state.shape(a["input"])[1]
+    y_shape, channels = state.shape(call.results[0]), state.shape(a["input"])[1]
     if groups == 1:
-        state.unify(x[1], weight[1 - rows], -1, f"read by {call.name}")
-        y = weight[rows]
-    elif groups == channels == out[1]:
+        state.unify(x[1], weight[1 - out_axis], -1, f"read by {call.name}")
+        y = weight[out_axis]
+    elif groups == channels == y_shape[1]:
         # W of shape (channels, 1, …) multiplies channel by channel
         y = product(state, x[1], weight[0], call.name, call.name)
     else:
-        if rows == 1:
+        if out_axis == 1:
             raise NotUnderstood("groups of a transposed convolution")
         y = _grouped(state, x[1], weight, groups, call.name)
-    label = (x[0], resolve(y), *(plain(n) for n in out[2:]))
+    label = (x[0], resolve(y), *(plain(n) for n in y_shape[2:]))
     if a["bias"] is None:
         return label
-    bias = (*state.of(a["bias"]), *(plain(1) for _ in out[2:]))
+    bias = (*state.of(a["bias"]), *(plain(1) for _ in y_shape[2:]))
     return meet(state, label, bias, f"bias of {call.name}")
 
 
@@ -57,7 +58,7 @@ def prelu(state: Inference, call: Call) -> Label:
     state.permute_only(x, "prelu", log=False)
     if state.shape(a["weight"]) != (1,):
         state.unify(x[1], slope[0], None, "slopes of prelu")
-        state.trivial(slope)
+        state.trivial(slope)  # a slope goes with its unit, but a multiple of it is another function
     return x
 
 
@@ -67,5 +68,5 @@ def embedding(state: Inference, call: Call) -> Label:
     if a["max_norm"] is not None:
         raise NotUnderstood("renormalises its weight")
     weight = state.of(a["weight"])
-    state.freeze(weight[:1], "rows of a table")
+    state.freeze(weight[:1], "rows of a table")  # words are called by number
     return (*state.of(a["input"]), weight[1])

@@ -10,7 +10,6 @@ from intertwine.weightspace.rules.axes import (
     Axis,
     Edge,
     Label,
-    Space,
     Unit,
     length,
     resolve,
@@ -46,7 +45,7 @@ def batch_norm(state: Inference, call: Call) -> Label:
         state.permute_only((x[1],), "batch_norm without gain")
         return x
     shift = state.of(a["bias"])[0]
-    # the gain absorbs any d in front of it, so that the side behind it decides on the group
+    # the gain absorbs any d before it, so that the side after it decides on the group
     edge = Edge(x[1], shift, a["weight"].index, "batch_norm", "after")
     edge.variance, edge.eps = a["running_var"].index, a["eps"]
     state.edges.append(edge)
@@ -54,7 +53,7 @@ def batch_norm(state: Inference, call: Call) -> Label:
 
 
 def _normed(state: Inference, x: Ref) -> Label:
-    """The axes in front of a norm, behind which zeros are no zeros any more."""
+    """The axes before a norm, after which zeros are no zeros any more."""
     return tuple(map(solid, state.of(x)))
 
 
@@ -112,11 +111,11 @@ def _along(
 ) -> Label:
     """A norm along one axis, for each place on the others, with which matrices of the group commute."""
     x = _normed(state, value)
-    before, after = x[: dim % len(x)], x[dim % len(x) + 1 :]
+    left, right = x[: dim % len(x)], x[dim % len(x) + 1 :]
     # each place has a length of its own: places may change their order; scalars of them are left out
-    state.permute_only((*before, *after), name)
+    state.permute_only((*left, *right), name)
     state.mixed(x, dim)
-    return (*before, _normalised(state, x[dim], group, gain, bias), *after)
+    return (*left, _normalised(state, x[dim], group, gain, bias), *right)
 
 
 @rule("_weight_norm")
@@ -142,8 +141,11 @@ def _normalised(
     """A norm of the whole axis: no scale, and only matrices of the group."""
     name = NAMES[group]
     kind = name.replace("_", " ")
-    spaces, copies = [f.space for f in units(x)], size(x) // max(1, next(units(x), Unit(Space(size(x)))).size)
+    factors = [*units(x)]
+    spaces = [factor.space for factor in factors]
+    # one space alone: its units, or fixed copies of them, in every segment
     alike = len(set(map(id, spaces))) == 1 and all(isinstance(s[-1], Unit) and len(s) < 3 for s in resolve(x))
+    copies = size(x) // factors[0].size if factors else 1
     # one length of several spaces: each may be turned, but the rule knows groups of one space alone
     if spaces and not alike:
         state.mix((x,), f"{kind} over several spaces")
@@ -157,13 +159,13 @@ def _normalised(
             state.unify(x, state.of(bias)[0], 1, f"bias of {kind}")
             state.mix((x,), f"bias of {kind}")
         return x
-    # units behind a gain are a space of their own, until `solve` decides whether both sides are joined
+    # units after a gain are a space of their own, until `solve` decides whether both sides are joined
     after = state.of(bias)[0] if bias is not None else state.fresh(size(x))
     whole = single(after)
     if not alike or copies == 1 or whole is None or any(edge.gain == gain.index for edge in state.edges):
         state.edges.append(Edge(x, after, gain.index, name, "before"))
         return after
-    # copies of one value, as Swin merges patches: the units behind the gain follow copy by copy
+    # copies of one value, as Swin merges patches: the units after the gain follow copy by copy
     state.split(whole.space, [size(x) // copies] * copies)
     center = ((next(units(x)),),)
     for k, segment in enumerate(resolve(after)):

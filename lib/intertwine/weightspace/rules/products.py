@@ -25,11 +25,13 @@ def contraction(
 ) -> Label:
     """Products of entries, axes with the same letter together, summed over letters that are not in `out`."""
     one, two = dict(zip(ps, p, strict=True)), dict(zip(qs, q, strict=True))
-    if len(one) < len(p) or len(two) < len(q):
+    if len(one) < len(p) or len(two) < len(q):  # one letter twice, as in ii->i
         raise NotUnderstood("a diagonal")
     result = two | one
     for c in [c for c in one if c in two and c in out]:
         result[c] = product(state, one[c], two[c], "matmul", "multiplied by entries that do not move")
+    # an axis within blocks may have an element for each block; a sum over the blocks, or a value without
+    # them, adds or meets entries of different blocks, and lets through one element for all only
     for side, other in ((one, two), (two, one)):
         alone = tuple(side[c] for c in side if c not in other)
         state.alike(tuple(side[c] for c in side if c in out), tuple(side[c] for c in side if c not in out))
@@ -37,12 +39,14 @@ def contraction(
         state.permute_only(tuple(side[c] for c in side if c not in {*other, *out}), "a sum over units")
     # after the batches, as axes in blocks depend on them
     for c in [c for c in one if c in two and c not in out]:
+        # Σ p·q stays where A moves p and its inverse transpose moves q
         state.unify(one[c], two[c], -1, f"{why} with entries that do not move")
     return tuple(resolve(result[c]) for c in out)
 
 
 def products(state: Inference, p: Label, q: Label, why: str = "contracted") -> Label:
     """Σ_k p[…, i, k] q[…, k, j], as matmul."""
+    # letters from the end of REST, as broadcasting aligns the last axes of both
     ps = REST[len(REST) - max(0, len(p) - 2) :] + ("ik" if len(p) > 1 else "k")
     qs = REST[len(REST) - max(0, len(q) - 2) :] + ("kj" if len(q) > 1 else "k")
     batches = max(ps[:-2], qs[:-2], key=len)
@@ -105,11 +109,12 @@ def einsum(state: Inference, call: Call) -> Label:
     names, labels = left.split(","), [state.of(x) for x in values]
     more = [len(x) - len(n.replace("...", "")) for x, n in zip(labels, names, strict=True)]
     if not arrow:
+        # by convention a letter that stands once is a result, in the order of the alphabet
         once = sorted(c for c in set(left) - {",", "."} if left.count(c) == 1)
         out = "..." * ("..." in left) + "".join(once)
     names = [n.replace("...", REST[len(REST) - k :]) for n, k in zip(names, more, strict=True)]
     out = out.replace("...", REST[len(REST) - max(more) :])
-    first = all(map(state.is_weight, values))  # a product of weights is read by those behind the first
+    first = all(map(state.is_weight, values))  # in a product of weights, those after the first read it
     for k, (x, letters) in enumerate(zip(values, names, strict=True)):
         summed = {*"".join(names[:k] + names[k + 1 :])} - {*out}
         for axis, c in enumerate(letters if state.is_weight(x) and k >= first else ""):
@@ -118,6 +123,7 @@ def einsum(state: Inference, call: Call) -> Label:
     name, label = names[0], labels[0]
     for k, (second, other) in enumerate(zip(names[1:] or [""], labels[1:] or [()], strict=True), 2):
         later = "".join(names[k:]) + out
+        # a letter that neither a later value nor the result has is summed here
         merged = out if k >= len(names) else "".join(dict.fromkeys(c for c in name + second if c in later))
         name, label = merged, contraction(state, label, name, other, second, merged)
     return label
@@ -147,7 +153,7 @@ def tensordot(state: Inference, call: Call) -> Label:
     xs, ys = letters[: len(x)], letters[len(x) :]
     for i, j in zip(left, right, strict=True):
         _reads(state, a["a"], i % len(x), a["b"], j % len(y))
-        ys[j] = xs[i]
+        ys[j] = xs[i]  # one letter for both, so that they are summed together
     out = "".join(c for c in xs + ys if (c in xs) != (c in ys))
     return contraction(state, x, "".join(xs), y, "".join(ys), out)
 
@@ -169,12 +175,14 @@ def attention(state: Inference, call: Call) -> Label:
     a = bind(call, "query key value attn_mask dropout_p is_causal", dropout_p=0.0)
     q, k, v = (state.of(a[name]) for name in ("query", "key", "value"))
     if call.kwargs.get("enable_gqa") and size(q[-3]) > size(k[-3]):
+        # several heads of queries share a head of keys
         k, v = (repeated(x, len(x) - 3, size(q[-3])) for x in (k, v))
     scores = products(state, q, (*k[:-2], k[-1], k[-2]))
     if a["attn_mask"] is not None:
         scores = meet(state, scores, state.of(a["attn_mask"]), "a mask of attention")
     if a["is_causal"]:
         state.freeze(scores[-2:], "a mask of attention")
+    # the scores, and the softmax over keys, are never seen as calls: their rules stand here
     state.permute_only(scores, "softmax")
     state.mixed(scores, -1)
     return products(state, scores, v)

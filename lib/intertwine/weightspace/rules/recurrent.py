@@ -21,10 +21,12 @@ def recurrent(state: Inference, call: Call) -> list[Label | Stack]:
     last: list[Axis] = []
     state.freeze(x[:-1], f"steps of {call.name}")
     for layer in range(a["layers"]):
+        # torch lists all weights of a layer's first direction, then of its second
         cells = [
             weights[k * each : (k + 1) * each] for k in range(layer * directions, (layer + 1) * directions)
         ]
         units = [_cell(state, x[-1], cell, call.name) for cell in cells]
+        # the next layer reads the units of both directions, one after the other
         x, last = (*x[:-1], tuple(segment for axis in units for segment in axis)), last + units
     for start in starts:
         for axis in last:
@@ -38,13 +40,13 @@ def cell(state: Inference, call: Call) -> list[Label]:
     """One step: each row of the input has a state of its own."""
     a = bind(call, "input hx enter again enter_bias again_bias")
     starts = [state.of(ref) for ref in (a["hx"] if isinstance(a["hx"], tuple | list) else [a["hx"]])]
-    rows = state.of(a["input"])[:-1]
-    state.freeze((*rows, *(axis for start in starts for axis in start[:-1])), f"rows of {call.name}")
+    batch = state.of(a["input"])[:-1]
+    state.freeze((*batch, *(axis for start in starts for axis in start[:-1])), f"rows of {call.name}")
     weights = [a[name] for name in ("enter", "again", "enter_bias", "again_bias") if a[name] is not None]
     units = _cell(state, state.of(a["input"])[-1], weights, call.name.removesuffix("_cell"))
     for start in starts:
         state.unify(units, start[-1], 1, "an initial state that does not move")
-    return [(*map(resolve, rows), units) for _ in call.results]
+    return [(*map(resolve, batch), units) for _ in call.results]
 
 
 def _cell(state: Inference, x: Axis, weights: list[Ref], name: str) -> Axis:
@@ -55,12 +57,15 @@ def _cell(state: Inference, x: Axis, weights: list[Ref], name: str) -> Axis:
         state.reads(weight, 1)
     state.unify(x, enter[1], -1, f"read by {name}")
     n = state.shape(weights[1])[1]
-    rows = [
+    # the rows of each weight are the gates, one block of n units after another
+    per_gate = [
         [narrow(state, label[0], k * n, k * n + n) for label in (enter, again, *biases)] for k in range(gates)
     ]
-    for k, gate in enumerate(rows):
+    # σ of a gate keeps no scalar, and tanh keeps signs: a unit and its state may change sign together, where
+    # the gates that multiply them do not
+    for k, gate in enumerate(per_gate):
         for axis in gate:
             state.permute_only((axis,), name, log=odd >= 0, sign=k != odd)
-            state.unify(axis, rows[odd][0], 1 if k == odd or odd < 0 else None, name)
-    state.unify(again[1], rows[odd][0], -1, f"read by {name}")
-    return rows[odd][0]
+            state.unify(axis, per_gate[odd][0], 1 if k == odd or odd < 0 else None, name)
+    state.unify(again[1], per_gate[odd][0], -1, f"read by {name}")
+    return per_gate[odd][0]

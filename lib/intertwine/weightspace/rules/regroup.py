@@ -24,6 +24,7 @@ def regroup(state: Ties, x: Label, shape: tuple[int, ...], name: str) -> Label:
     i = j = 0
     while i < len(x) or j < len(shape):
         left, right = [*x[i : i + 1]], [*shape[j : j + 1]]
+        # the shortest runs of axes with one product: of (4, 6) → (2, 2, 6) first 4 = 2·2, then 6 = 6
         while (p := math.prod(map(size, left))) != (q := math.prod(right)):
             if p < q:
                 left.append(x[i + len(left)])
@@ -39,6 +40,7 @@ def _block(state: Ties, axes: list[Axis], sizes: list[int], name: str) -> list[A
         return axes
     if not any(moves(axis) or any_copied(axis) for axis in axes):
         return [plain(n) for n in sizes]
+    # an axis of one entry leaves the order of entries as it is
     joined = join([axis for axis in axes if size(axis) > 1 or moves(axis)])
     cut = None if joined is None or not sizes else _cut(state, joined, sizes)
     if cut is None:
@@ -51,6 +53,7 @@ def _block(state: Ties, axes: list[Axis], sizes: list[int], name: str) -> list[A
 def join(axes: list[Axis]) -> Axis | None:
     """One axis of all: the first may be a concatenation, the others single segments."""
     head, *tail = [resolve(axis) for axis in axes]
+    # each unit of the first axis would have the whole concatenation again: no product of factors
     if any(len(axis) != 1 for axis in tail):
         return None
     return tuple((*segment, *(factor for (inner,) in tail for factor in inner)) for segment in head)
@@ -58,7 +61,7 @@ def join(axes: list[Axis]) -> Axis | None:
 
 def _cut(state: Ties, axis: Axis, sizes: list[int]) -> list[Axis] | None:
     """The axis as several, the last of which may be a concatenation."""
-    last = max((k for k, n in enumerate(sizes) if n > 1), default=0)
+    last = max((k for k, n in enumerate(sizes) if n > 1), default=0)  # which takes what the others leave
     parts = [plain(1) for _ in sizes]
     for k, n in enumerate(sizes[:last]):
         if n > 1:
@@ -76,6 +79,7 @@ def narrow(state: Ties, axis: Axis, start: int, stop: int) -> Axis:
         return axis
     if not moves(axis):
         return plain(stop - start)
+    # the first cut changes the segments, so that they are read anew for the second
     for at in (start, stop):
         position = 0
         for segment in resolve(axis):
@@ -87,6 +91,7 @@ def narrow(state: Ties, axis: Axis, start: int, stop: int) -> Axis:
         end = position + length(segment)
         low, high = max(start, position), min(stop, end)
         if low < high:
+            # a segment that is still cut through could not be split: it is frozen by now
             whole = (low, high) == (position, end)
             kept.append(segment if whole else (Fixed(high - low),))
         position = end
@@ -99,6 +104,7 @@ def divide(state: Ties, axis: Axis, n: int) -> tuple[Axis, Axis] | None:
     taken: list[Factor] = []
     rest = list(segments[0])
     while len(segments) == 1 and (missing := n // math.prod(factor.size for factor in taken)) > 1:
+        # a block would end within a unit
         if not rest or max(missing, rest[0].size) % min(missing, rest[0].size):
             return None
         factor = rest.pop(0)
@@ -107,6 +113,7 @@ def divide(state: Ties, axis: Axis, n: int) -> tuple[Axis, Axis] | None:
             outer = [factor._replace(size=missing)]
             inner = [factor._replace(size=factor.size // missing)]
         elif factor.size > missing and isinstance(factor, Unit):
+            # only now are the units known to be blocks; the space is factored wherever it occurs
             state.factor(factor.space, missing)
             outer, inner = [], list(resolve(((factor,),))[0])
         taken, rest = taken + outer, inner + rest
@@ -117,5 +124,6 @@ def divide(state: Ties, axis: Axis, n: int) -> tuple[Axis, Axis] | None:
 
 def repeated(x: Label, dim: int, n: int) -> Label:
     """Every unit n / size times, one after another, as keys that several queries share."""
+    # copies of one entry: an order of the units keeps them together
     many = join([x[dim], ((Fixed(n // size(x[dim]), copies=True),),)])
     return (*x[:dim], many or plain(n), *x[dim + 1 :])

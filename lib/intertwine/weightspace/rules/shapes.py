@@ -24,6 +24,7 @@ def same(state: Inference, call: Call) -> Label | Stack:
         return state.stacks[call.first.index]
     label = state.of(call.first)
     if not state.run.values[call.results[0].index].is_floating_point():
+        # rounding is a function of each entry, with which no scalar commutes
         state.permute_only(label, "a cast to integers")
         return tuple(map(still, label))
     return label
@@ -37,9 +38,12 @@ def reshape(state: Inference, call: Call) -> Label | Stack:
     if call.first.index in state.stacks:
         dim, parts = state.stacks[call.first.index]
         if (new := _same_axis(old, shape, dim)) is not None:
+            # the stacked axis is untouched: the reshape concerns each part
             rest = (*shape[:new], *shape[new + 1 :])
             return Stack(new, [regroup(state, part, rest, call.name) for part in parts])
     label = state.of(call.first)
+    # q, k and v of one layer have units of their own: joined as blocks of one axis they would have to move
+    # alike, so an axis from which parts are only taken is labelled part by part
     if dims := [k for k in range(len(shape)) if _taken_apart(state.run, call.results[0], k)]:
         stacked = _stacked(state, label, shape, dims[0], call.name)
         if stacked is not None:
@@ -49,9 +53,9 @@ def reshape(state: Inference, call: Call) -> Label | Stack:
 
 def _stacked(state: Inference, x: Label, shape: tuple[int, ...], dim: int, name: str) -> Stack | None:
     """An axis cut in `shape[dim]` parts that go different ways, such as queries, keys and values."""
-    before = math.prod(shape[:dim])
+    outer = math.prod(shape[:dim])  # entries of the axes before it
     for k, axis in enumerate(x):
-        if math.prod(map(size, x[:k])) == before and size(axis) > 1 and moves(axis):
+        if math.prod(map(size, x[:k])) == outer and size(axis) > 1 and moves(axis):
             if size(axis) % shape[dim]:
                 return None
             n = size(axis) // shape[dim]
@@ -62,7 +66,7 @@ def _stacked(state: Inference, x: Label, shape: tuple[int, ...], dim: int, name:
 
 
 def _same_axis(old: tuple[int, ...], new: tuple[int, ...], dim: int) -> int | None:
-    """Where an axis is behind a reshape."""
+    """Where an axis is after a reshape."""
     where = math.prod(old[:dim]), old[dim]
     return next((k for k, n in enumerate(new) if (math.prod(new[:k]), n) == where), None)
 
@@ -119,6 +123,7 @@ def repeat(state: Inference, call: Call) -> Label:
         if size(axis) == n:
             result.append(axis)
         elif call.name in ("repeat", "tile"):
+            # the same space several times on one axis, so that all copies move alike
             result.append(resolve(axis) * (n // size(axis)) if moves(axis) else plain(n))
         else:
             result.append(repeated(x, k, n)[k])
@@ -153,15 +158,18 @@ def pad(state: Inference, call: Call) -> Label:
     a = bind(call, "input pad mode value", mode="constant", value=None)
     x = list(state.of(a["input"]))
     widths = [int(state.run.values[n.index]) if isinstance(n, Ref) else n for n in a["pad"]]
+    # torch lists pairs from the last axis backwards
     for k in range(len(widths) // 2):
         before, after = widths[2 * k : 2 * k + 2]
         axis = x[-1 - k]
         if (before, after) == (0, 0):
             continue
+        # a negative width cuts units off
         if not moves(axis) or min(before, after) < 0 or a["mode"] != "constant":
             state.freeze((axis,), "pad of units")
             x[-1 - k] = plain(size(axis) + before + after)
         else:
+            # zeros are what every element leaves as it is: units next to them stay free
             ends = [((Fixed(n, zero=not a["value"]),),) if n else () for n in (before, after)]
             x[-1 - k] = (*ends[0], *axis, *ends[1])
     if a["mode"] == "constant" and a["value"]:

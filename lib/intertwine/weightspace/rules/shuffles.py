@@ -17,6 +17,7 @@ def spread(state: Inference, call: Call) -> Label:
     if both is None:
         state.freeze((x[at],), f"{call.name} across units")
         return (*x[:at], *map(plain, shape[at:]))
+    # each channel of a block fills a place of its own in the picture, so only blocks change places
     state.freeze(both[1:], f"{call.name} within blocks of units")
     return (*x[:at], both[0], *map(plain, shape[at + 1 :]))
 
@@ -29,6 +30,7 @@ def gathered(state: Inference, call: Call) -> Label:
         raise NotUnderstood("windows along an axis")
     at = 1 if call.name == "unfold" else len(x) - 3
     state.freeze(x[at + 1 :], f"space of {call.name}")
+    # the channel is the outer factor, and its positions, which stay, the inner one
     return (*x[:at], _with(x[at], shape[at] // size(x[at])), *map(plain, shape[at + 1 :]))
 
 
@@ -37,7 +39,7 @@ def channel_shuffle(state: Inference, call: Call) -> Label:
     a = bind(call, "input groups")
     x = state.of(a["input"])
     both = divide(state, x[1], a["groups"])
-    mixed = both and join([*both[::-1]])
+    mixed = both and join([*both[::-1]])  # (groups, n) is transposed to (n, groups)
     if not mixed:
         state.freeze((x[1],), f"{call.name} across units")
     return (x[0], mixed or plain(size(x[1])), *x[2:])
@@ -59,11 +61,13 @@ def along(state: Inference, call: Call) -> list[Label]:
     rest = (*x[:dim], *x[dim + 1 :])
     state.freeze((x[dim],), f"{call.name} of units")
     state.mixed(x, dim)
+    # sums and differences are linear in the other axes; sorting needs an order that scalars > 0 keep
     if call.name not in ("cumsum", "diff"):
         state.permute_only(rest, call.name, log=call.name in ("cumprod", "logcumsumexp"))
-    kept = (*x[:dim], *((plain(shape[dim]),) if len(shape) == len(x) else ()), *x[dim + 1 :])
-    places = tuple(map(still, kept))
-    return [places if call.name == "argsort" else kept, places][: len(call.results)]
+    label = (*x[:dim], *((plain(shape[dim]),) if len(shape) == len(x) else ()), *x[dim + 1 :])
+    # numbers of entries, which no scalar multiplies
+    places = tuple(map(still, label))
+    return [places if call.name == "argsort" else label, places][: len(call.results)]
 
 
 @rule("copy_", keeps=True)
@@ -73,6 +77,7 @@ def copy(state: Inference, call: Call) -> Label:
     y, shape = state.of(a["src"]), state.shape(call.results[0])
     y = (plain(1),) * (len(shape) - len(y)) + y
     wide = [size(axis) != n for axis, n in zip(y, shape, strict=True)]
+    # one entry becomes that of all units, so that it cannot be one of several that move
     state.freeze(tuple(axis for axis, each in zip(y, wide, strict=True) if each), "copy_ to all units")
     return tuple(
         ((Fixed(n, copies=True),),) if each else x for x, n, each in zip(y, shape, wide, strict=True)

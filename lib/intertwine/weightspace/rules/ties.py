@@ -71,7 +71,7 @@ class Ties:
         return bool(idle)
 
     def within(self, space: Space, group: type[MatrixGroup], why: str) -> None:
-        """Only matrices of this class of groups may mix the units, beside what was known before."""
+        """Only matrices of this class of groups may mix the units; earlier restrictions stay."""
         space = space.root()
         met = smaller(space.within, group)
         if met is None:  # in both of two others there may be many, which no algorithm here finds
@@ -168,7 +168,7 @@ class Ties:
         return False
 
     def cut(self, segment: Segment, at: int, why: str) -> bool:
-        """Split the units of a segment behind so many entries, or freeze them; False if it has none."""
+        """Split the units of a segment after so many entries, or freeze them; False if it has none."""
         # of heads × units only a number of whole heads can be cut off
         head, rest, moving = segment[0], length(segment[1:]), moves((segment,))
         if isinstance(head, Unit) and at % rest == 0:

@@ -21,7 +21,7 @@ def view(state: Inference, call: Call) -> list[Label | Stack]:
 
 def _shown(state: Inference, x: Label, part: View) -> Label:
     """The label of these entries of a value."""
-    if 0 in part.shape:
+    if 0 in part.shape:  # an empty cache, which meets anything
         return tuple(((Fixed(n, zero=True),),) for n in part.shape)
     state.freeze(tuple(axis for k, axis in enumerate(x) if k not in part.axes), "one unit is taken alone")
     label: list[Axis] = []
@@ -29,6 +29,7 @@ def _shown(state: Inference, x: Label, part: View) -> Label:
         if k is not None and step == 1:
             label.append(narrow(state, x[k], part.starts[k], part.starts[k] + n))
             continue
+        # x[::3] takes the first of every three units: blocks of three may still change places
         if k is not None and size(x[k]) == n * step and (both := divide(state, x[k], n)) is not None:
             state.freeze(both[1:], "a slice with steps")  # blocks keep their inner order, and move as wholes
             label.append(both[0])
@@ -45,6 +46,7 @@ def _of_stack(state: Inference, stack: Stack, part: View) -> Label | Stack:
     axes = [None if k is None else k - (k > dim) for k in (part.axes[j] for j in kept)]
     starts = [*part.starts[:dim], *part.starts[dim + 1 :]]
     rest = View([part.shape[j] for j in kept], axes, [part.steps[j] for j in kept], starts)
+    # an index on the stacked axis picks one value, a slice keeps a stack of fewer
     if dim not in part.axes:
         return _shown(state, stack.parts[start], rest)
     at = part.axes.index(dim)

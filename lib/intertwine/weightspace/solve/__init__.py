@@ -16,7 +16,7 @@ Read in this order:
 2. `move`: one element of the group of a space, in a compact form: an order, logarithms, signs or a matrix.
 3. `hidden`: `HiddenSpace`, which draws elements and reads them from matrices, and `Solution`.
 4. `solve`: the decisions. `solve` is the entrance.
-5. `names`: spaces take the names of the modules beside them.
+5. `names`: spaces take the names of modules that compute their values.
 6. `graph`: a run as nodes and edges, with the hidden spaces on each.
 7. `draw`: this graph as a picture, in the colours of its hidden spaces.
 """

@@ -126,6 +126,7 @@ def routed(edges: Iterable[GraphEdge]) -> list[Line]:
         for s in edge.spaces or (None,)
     ]
     lanes: list[list[Line]] = []
+    # short lines first, so that they lie next to the boxes and the long ones around them
     for line in sorted((each for each in lines if each.far), key=lambda each: each.far[-1] - each.start):
         lanes.append([])  # free for certain
         line.lane = next(
@@ -199,10 +200,12 @@ def colour(space: int | None) -> str:
     if space is None:
         return GREY
     hue = (HUES[space % len(HUES)] + 11 * (space // len(HUES))) % 360 / 360
+    # equal lightness is not equal contrast (yellow is lighter than blue): bisection finds the luminance
     low, high = 0.0, 1.0
     for _ in range(12):
         middle = (low + high) / 2
         values = hls_to_rgb(hue, middle, 0.8)
+        # from sRGB to linear light, whose weighted sum is the luminance of WCAG
         linear = (c / 12.92 if c < 0.04 else ((c + 0.055) / 1.055) ** 2.4 for c in values)
         dark = sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True)) < LUMINANCE
         low, high = (middle, high) if dark else (low, middle)

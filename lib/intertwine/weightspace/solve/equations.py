@@ -10,7 +10,7 @@ def eliminated(equations: list[Powers], variables: set[Variable], modulus: int =
     pivots: dict[Variable, Powers] = {}
     for equation in equations:
         if row := _substituted(dict(equation), pivots, modulus):
-            v = max(row)
+            v = max(row)  # later spaces are expressed by earlier ones, which so keep scalars of their own
             scale = -1 / row.pop(v)
             pivots[v] = {w: scale * c for w, c in row.items()}
     return {v: _substituted({v: Fraction(1)}, pivots, modulus) for v in variables}
@@ -32,6 +32,7 @@ def independent(
 ) -> tuple[dict[Variable, dict[int, Fraction]], int]:
     """The numbers (kind 0) or signs (1) in terms of independent ones, which are numbered; and how many."""
     rows = [{v: c for v, c in equation.items() if v[0] == kind} for equation in equations]
+    # logarithms of numbers are linear over the fractions, signs over the field of two elements
     expressed = eliminated(rows, {v for v in variables if v[0] == kind}, 2 * kind)
     free = sorted({w for row in expressed.values() for w in row})
     number = {w: k for k, w in enumerate(free)}

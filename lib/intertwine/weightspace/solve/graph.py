@@ -51,14 +51,15 @@ def graph(run: Run, touched: Callable[[int], set[int]]) -> Graph:
     readers: dict[int, list[int]] = {}
     stored = {index: {index} for index in run.names}  # value → the weights that it is, or was made of
     for call in needed(run):
-        before = dict.fromkeys(ref.index for ref in call.refs)
-        weights = sorted(set[int]().union(*(stored.get(i, ()) for i in before)))
-        if not (sources := [i for i in before if i in made]):
+        taken = dict.fromkeys(ref.index for ref in call.refs)
+        weights = sorted(set[int]().union(*(stored.get(i, ()) for i in taken)))
+        if not (sources := [i for i in taken if i in made]):
             stored |= {ref.index: {*weights} for ref in call.results if ref.index not in run.names}
             continue
         for i in sources:
             readers.setdefault(i, []).append(len(nodes))
-        made |= {ref.index: len(nodes) for ref in call.results if ref.index not in before}
+        # a cast that has nothing to do returns its argument: the node that made it stays
+        made |= {ref.index: len(nodes) for ref in call.results if ref.index not in taken}
         spaces = sorted({s for i in weights for s in touched(i)})
         names = dict.fromkeys(run.stored(i)[0] for i in weights)
         nodes.append(GraphNode(_module(run, call), call.title or call.name, tuple(names), tuple(spaces)))
@@ -70,5 +71,6 @@ def _module(run: Run, call: Call) -> str:
     """The layer whose weights a call takes, else the innermost module that it is, else nothing."""
     result = call.results[0].index
     named = [run.names[ref.index].rpartition(".")[0] for ref in call.refs if ref.index in run.names]
+    # of modules within each other the longest name is the innermost
     named += sorted(m for m, c in run.modules.items() if c[-1][0] != c[-1][1] == result)[::-1]
     return named[0] if named else ""

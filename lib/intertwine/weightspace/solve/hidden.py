@@ -74,7 +74,7 @@ class HiddenSpace:
     def group(self) -> str:
         """The group in symbols.
 
-        Σ_n are the permutations; behind ⋉ is the group of the scalars of a unit, up to isomorphism; 1 is the
+        Σ_n are the permutations; after ⋉ is the group of the scalars of a unit, up to isomorphism; 1 is the
         group of blocks that stay where they are.
         """
         n = self.size

@@ -75,13 +75,16 @@ class Move(NamedTuple):
             matrix = dual(self.mixed, self.powers)
         else:
             d = scalars(self, self.powers, self.parity)
+            # row i has its one entry in column order[i]
             matrix = d.new_zeros(*d.shape, d.shape[1]).scatter(2, self.order[:, :, None], d[:, :, None])
         return matrix[0] if len(matrix) == 1 else matrix
 
     def compose(self, h: Move, blocks: Int[Tensor, " b"]) -> Move:
         """First h, then this one, whose blocks are reordered by `blocks`."""
         h = h.reordered(blocks)
+        # unit i of the result was unit order[i] after h, with the scalars that h gave it there
         order = h.order.gather(1, self.order)
+        # logarithms add up, where products of hundreds of scalars would overflow
         log = self.log + h.log.gather(2, self.order.expand(h.log.shape))
         sign = self.sign ^ h.sign.gather(2, self.order.expand(h.sign.shape))
         mixed = None if self.mixed is None or h.mixed is None else self.mixed @ h.mixed
@@ -89,10 +92,12 @@ class Move(NamedTuple):
 
     def inverse(self, blocks: Int[Tensor, " b"]) -> Move:
         """The inverse, where `blocks` is the order of the blocks."""
+        # x' = D·P·x gives x = P⁻¹·D⁻¹·x': the scalars, too, go back to their old places
         order = self.order.argsort(1)
         log = -self.log.gather(2, order.expand(self.log.shape))
         sign = self.sign.gather(2, order.expand(self.sign.shape))
         mixed = None if self.mixed is None else torch.linalg.inv(self.mixed)
+        # the inverse meets the blocks where this element has put them
         return self._replace(order=order, log=log, sign=sign, mixed=mixed).reordered(blocks.argsort())
 
     def reordered(self, blocks: Int[Tensor, " b"]) -> Move:

@@ -15,6 +15,7 @@ def name_spaces(state: Inference, solution: Solution) -> None:
     """
     run = state.run
     layers = {parameter.rpartition(".")[0] for parameter in run.names.values()}
+    # modules that contain weights are no activations, even if shapes agree
     weighted = {".".join(each.split(".")[:k]) for each in layers for k in range(1, each.count(".") + 2)}
     once = {module: calls[0] for module, calls in run.modules.items() if len(calls) == 1}
     seen = [
@@ -22,6 +23,7 @@ def name_spaces(state: Inference, solution: Solution) -> None:
         for module, (before, after) in once.items()
         if module not in weighted and run.shapes[before] == run.shapes[after]
     ]
+    # the first value of the run first; of modules around one value the shortest name, the outermost
     named = [(module, before) for before, _, module in sorted(seen)]
     named += [(module, after) for module, (_, after) in once.items() if module in layers]
     for module, index in named:
@@ -65,15 +67,15 @@ def _part(hidden: HiddenSpace, attention: bool) -> str:
         return outer if hidden.base is None else inner
     if not attention:
         return "within groups"
-    return "values" if hidden.readers else "queries and keys"
+    return "values" if hidden.readers else "queries and keys"  # these meet each other, and no weight
 
 
 def _added(state: Inference, solution: Solution) -> set[int]:
-    """The spaces in which two values are added, as a shortcut and the branch beside it."""
+    """The spaces in which two values are added, as a shortcut and its branch."""
     found: set[int] = set()
     for call in state.run.calls:
         if call.name.strip("_") in ("add", "iadd") and len(call.refs) == 2:
             one, other = (x.index for x in call.refs)
-            if not {one, other} & state.run.names.keys():
+            if not {one, other} & state.run.names.keys():  # a bias is no branch
                 found |= solution.touched(one) & solution.touched(other)
     return found

@@ -145,7 +145,7 @@ def _join(state: Inference, edge: Edge) -> None:
     pairs = zip(*aligned(edge.after, edge.before), strict=False)
     if any(len(s) != len(t) for s, t in pairs if not (zero(s) or zero(t))):
         state.freeze((edge.before, edge.after), f"{edge.why} of units that are divided in two ways")
-    # behind y = g·x the gain is multiplied by what multiplies y over what multiplies x
+    # of y = g·x, the gain is multiplied by what multiplies y over what multiplies x
     gain = scaled(edge.after, edge.before, -1)  # of batch norm, over the deviation
     if edge.gain in state.labels and edge.parts == 1:
         wide = _wide(state, edge)
@@ -168,7 +168,7 @@ def _label_gain(state: Inference, edge: Edge, axis: Axis) -> None:
 
 
 def _check_bases(labels: dict[int, Label]) -> None:
-    """An element for each block needs the blocks beside it wherever the space occurs."""
+    """An element for each block needs the blocks on another axis wherever the space occurs."""
     for label in labels.values():
         if all(factor.space.blocks() is None for factor in units(*label)):
             continue

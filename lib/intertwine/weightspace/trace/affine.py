@@ -80,6 +80,7 @@ def _numbers(run: Run, calls: list[Call]) -> _Sum | None:
     def computed(x: Tensor) -> Tensor:
         return reduce(lambda value, call: call.computed(lambda _: value), calls, x).double()
 
+    # zeros and ones give shift and scale; noise shows whether the calls do anything else
     noise = torch.randn(run.shapes[start], generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     try:
         zero, one, other = map(computed, (torch.zeros_like(noise), torch.ones_like(noise), noise))

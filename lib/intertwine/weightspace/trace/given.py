@@ -63,10 +63,11 @@ def replica(model: AnyModel, instead: Mapping[int, Tensor]) -> AnyModel:
             module.train(training[name])  # which chooses the graph of a feature extractor, too
     for module in model.modules():
         for name, inner in module._modules.items():
+            # a compiled module within the model would hide its calls from the recorder
             module._modules[name] = getattr(inner, WRAPPED, inner)
-        for name, kept in vars(module).items():
-            if "cache" in name and isinstance(kept, dict):  # of biases, as LeViT keeps them
-                kept.clear()
+        for name, value in vars(module).items():
+            if "cache" in name and isinstance(value, dict):  # of biases, as LeViT keeps them
+                value.clear()
     return model
 
 

@@ -31,14 +31,17 @@ def separate(run: Run) -> None:
     users = run.users()
     for layer in [call for call in run.calls if call.name in LAYERS and not call.kwargs]:
         weights = layer.refs[1:]
+        # its outputs have to be used as blocks, and in no other way
         view, *others = users.get(layer.results[0].index, [layer])
         if others or view.name not in RESHAPES.split() or view.results[0].index in run.shared:
             continue
+        # a weight that another call reads whole cannot become several
         if not all(w.index in run.names and users[w.index] == [layer] for w in weights):
             continue
         old, new = (run.shapes[call.results[0].index] for call in (layer, view))
         at = LAYERS[layer.name] % len(old)
         end = next((k for k in range(at, len(new) + 1) if math.prod(new[at:k]) == old[at]), at)
+        # the axis of units has to become blocks, and within each an axis that is cut
         if old[:at] != new[:at] or end < at + 2 or new[at] == 1 or _grouped(run, layer):
             continue
         cuts = _cuts(run, users, view.results[0], at + 1, [*range(len(new))])
@@ -49,6 +52,7 @@ def separate(run: Run) -> None:
         run.calls[place:place] = [call for cut in cuts for call in _calls(run, layer, cut, new, at, end)]
         run.calls[:] = [call for call in run.calls if id(call) not in gone]
         for w in weights:
+            # from here on its parts are the weights; `run.parts` leads back to it
             del run.names[w.index]
 
 
@@ -73,6 +77,7 @@ def _cuts(run: Run, users: Users, value: Ref, dim: int, axes: list[int]) -> list
             return None
         for ref, part in zip(call.results, parts, strict=True):
             kept = [k for k in part.axes if k is not None]
+            # a part has all entries of the other axes, in steps of 1: else its rows are no rows of the weight
             entire = [k for k in range(len(shape)) if k != cut]
             if len(kept) < len(part.axes) or sorted({*kept} - {cut}) != entire or {*part.steps} - {1}:
                 return None
@@ -80,6 +85,7 @@ def _cuts(run: Run, users: Users, value: Ref, dim: int, axes: list[int]) -> list
             if any(sizes[k] != shape[k] for k in entire):
                 return None
             start, n, order = part.starts[cut], sizes.get(cut, 1), [axes[k] for k in kept]
+            # queries may first be cut from the keys and values, and these from each other later
             more = _cuts(run, users, ref, dim, order) if cut in sizes else None
             if n < shape[cut] and (not more or not _whole(more, n)):
                 more = [_Cut(0, n, order, ref, [])]  # which is not cut further
@@ -104,6 +110,7 @@ def _calls(run: Run, layer: Call, cut: _Cut, shape: Sequence[int], at: int, end:
     old = run.shapes[layer.results[0].index]
     kept = [k for k in range(len(shape)) if k in cut.axes]
     sizes = [n if k == at + 1 else shape[k] for k in kept]
+    # rules read shapes alone, so that no layer has to run again
     y = Ref(_value(run, torch.empty(*old[:at], shape[at] * n * inner, *old[at + 1 :], device="meta")))
     z = Ref(_value(run, torch.empty(sizes, device="meta")))
     order = [kept.index(k) for k in cut.axes]
@@ -121,5 +128,5 @@ def _instead(argument: object, new: dict[int, Ref]) -> object:
 def _value(run: Run, x: torch.Tensor) -> int:
     run.values.append(x)
     run.shapes.append(tuple(x.shape))
-    run.dynamic.add(len(run.values) - 1)
+    run.dynamic.add(len(run.values) - 1)  # it depends on weights
     return len(run.values) - 1

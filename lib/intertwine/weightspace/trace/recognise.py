@@ -73,6 +73,7 @@ def _found(run: Run, made: dict[int, Call], call: Call, dim: int) -> Found | Non
 def _commuting(run: Run, calls: list[Call], start: int, dim: int) -> Found | None:
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(run.shapes[start], generator=generator, dtype=torch.float64).movedim(dim, -1)
+    # vectors of unlike lengths and means, on which a norm differs from a product with a constant
     x = x * torch.rand(x.shape[:-1], generator=generator, dtype=torch.float64)[..., None] + 0.3
     v = torch.randn(x.shape[-1], generator=generator, dtype=torch.float64)
 

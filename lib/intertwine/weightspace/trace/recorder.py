@@ -96,8 +96,8 @@ class Recorder(TorchFunctionMode):
             raise Steered(name)
         if name in HARMLESS or (name.startswith("is_") and name != "is_nonzero"):
             return func(*args, **kwargs)
-        before = replaced((args, kwargs), lambda x: self.ref(x) if isinstance(x, Tensor) else x)
-        refs = [x.index for x in leaves(before) if isinstance(x, Ref)]
+        as_refs = replaced((args, kwargs), lambda x: self.ref(x) if isinstance(x, Tensor) else x)
+        refs = [x.index for x in leaves(as_refs) if isinstance(x, Ref)]
         dynamic = not self.dynamic.isdisjoint(refs)
         args, kwargs = _on_meta(args, kwargs) if self.meta else (args, kwargs)
         result = func(*args, **kwargs)
@@ -131,7 +131,7 @@ class Recorder(TorchFunctionMode):
             self.uneven |= {k for k in indices if self.run.shapes[k]}
         if steering:
             self.steering |= indices
-        self.run.calls.append(Call(name, func, before[0], before[1], results, changed is not None))
+        self.run.calls.append(Call(name, func, as_refs[0], as_refs[1], results, changed is not None))
         return result
 
 

@@ -38,6 +38,7 @@ class Ref:
     index: int
 
 
+# compared by identity: tensors among the arguments have no truth value
 @dataclass(frozen=True, eq=False)
 class Call:
     """One call: the name of the function, its arguments with `Ref` for tensors, and its results.
@@ -87,6 +88,7 @@ class Part(NamedTuple):
 
     def put(self, x: Tensor, into: Tensor) -> None:
         """Change the weight so that these are its rows."""
+        # a view of the weight, so that `copy_` writes into it
         rows, new = self._rows(into), x.unflatten(0, (self.blocks, -1))
         # of a sum by the difference, so that what has not moved stays bit by bit
         rows.copy_(rows + (new - self._shown(rows)) / self.scale if self.shift else new)
@@ -156,7 +158,7 @@ class Run:
 
     def forget(self) -> None:
         """Drop what only rules read: values, and functions, which may be local and then cannot be pickled."""
-        self.values.clear()
+        self.values.clear()  # a space is kept long after its run, and is pickled
         self.calls = [replace(call, function=_gone, args=(*call.refs,), kwargs={}) for call in self.calls]
 
 

@@ -59,10 +59,12 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None, *, val
     model = replica(model, copies)
     args, kwargs = as_arguments(example_inputs)
     inside: list[str] = []
+    # numbers that the model draws are not taken from the caller's; and autograd has to be on, even in no_grad
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
         try:
             for tensor in leaves((args, kwargs)):
                 if isinstance(tensor, Tensor):
+                    # tokens and masks may decide on steps: the group is then that of masks like these
                     real = tensor.is_floating_point() or tensor.is_complex()
                     run.inputs.append(recorder.add(tensor, dynamic=real))
                     recorder.steering |= set() if real else {run.inputs[-1]}
@@ -103,7 +105,9 @@ def as_arguments(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     for each in leaves(dict(inputs) if isinstance(inputs, Mapping) else inputs):
         if isinstance(each, np.ndarray | Iterator | DataLoader | Dataset):
             check_tensor(each, "example inputs")
+    # what a tokenizer returns is a mapping, but no dict
     inputs = dict(inputs) if isinstance(inputs, Mapping) else inputs
+    # a model that works in place would change the caller's inputs, and a cache is filled by each run
     inputs = replaced(inputs, lambda x: x.detach().clone() if isinstance(x, Tensor) else copy.deepcopy(x))
     if isinstance(inputs, dict):
         return (), inputs
@@ -140,6 +144,7 @@ def _tensors(x: Any) -> Iterator[Tensor]:
 def _where(error: Exception, inside: list[str]) -> str:
     """The module and the line of the model at which a run stopped."""
     frames = traceback.extract_tb(error.__traceback__)
+    # the last line outside of torch is the one that the user wrote
     ours = [frame for frame in frames if not any(part in frame.filename for part in OTHERS)]
     line = f" (line {ours[-1].lineno} of {Path(ours[-1].filename).name})" if ours else ""
     return (f"module {inside[-1]!r}" if inside else "the model") + line
@@ -156,6 +161,7 @@ def _watched(model: nn.Module, recorder: Recorder, inside: list[str]) -> Iterato
         if id(module) in names:
             inside.append(names[id(module)])
             entered[id(module)] = recorder.number(args[0]) if args else None
+            # as one call it is classified by its values; its own calls might each lack a rule
             recorder.paused += id(module) in activations
 
     def after(module: nn.Module, args: Any, output: Any) -> None:
@@ -164,7 +170,7 @@ def _watched(model: nn.Module, recorder: Recorder, inside: list[str]) -> Iterato
         inside.pop()
         start = entered[id(module)]
         if id(module) in activations:
-            if recorder.paused == 1:
+            if recorder.paused == 1:  # not within another activation
                 ref = recorder.ref(args[0])
                 result = Ref(recorder.add(output, dynamic=ref.index in recorder.dynamic))
                 call = Call(type(module).__name__, module, (ref,), {}, [result])
@@ -187,6 +193,7 @@ def _activation(module: nn.Module) -> bool:
     x = torch.zeros(1, dtype=torch.float64)
     try:
         as_activation(module)
+        # in place, the value before it would be gone from the run, which holds it by the tensor's id
         return module(x) is not x and x._version == 0
     except ActivationError:
         return False

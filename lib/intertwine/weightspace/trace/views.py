@@ -33,7 +33,7 @@ class View(NamedTuple):
 
 
 def views(run: Run, call: Call) -> list[View]:
-    """What each result shows, told by the strides of views of a tensor without entries.
+    """What each result shows, read from the strides of views of a tensor without entries.
 
     Empty for an index other than numbers, slices and a list of one number.
     """
@@ -55,6 +55,7 @@ def views(run: Run, call: Call) -> list[View]:
     found = []
     for x in [results] if isinstance(results, Tensor) else results:
         axes, steps = list[int | None]([None] * x.ndim), [0] * x.ndim
+        # an axis of one entry comes last: its stride is arbitrary, and may be that of a real axis
         for j in sorted(range(x.ndim), key=lambda j: x.shape[j] == 1):
             n, stride = x.shape[j], x.stride(j)
             k = next((k for k, s in enumerate(strides) if 0 < s <= stride), None)

@@ -29,6 +29,10 @@ def imbalance(space: WeightSpace, model: nn.Module) -> dict[str, Float[Tensor, "
     Gradient flow with weight decay λ on every parameter multiplies each of these numbers by exp(-2λt), as the
     loss is the same along every scaling (Du et al. 2018; Kunin et al. 2021).
 
+    Args:
+        space: the symmetries of the network.
+        model: the network; it is not changed.
+
     Returns:
         By the name of each space, the derivatives along the k scalings of its b blocks of n units.
     """
@@ -57,14 +61,15 @@ def balance(space: WeightSpace, model: nn.Module) -> Moved:
     gains 1 + w, where w is the parameter, it is no such sum, and the point may be a local minimum.
 
     Args:
-        space, model: the symmetries of a network without batch norm, and one such network.
+        space: the symmetries of a network without batch norm.
+        model: the network; it is not changed.
 
     Returns:
         The point as `model`, the `element` that leads there, and as `undetermined` the names of the spaces of
         GL(n) and other groups of matrices that are not orthogonal: along them the norm may be smaller still.
 
     Raises:
-        ValueError: with batch norm, which leaves the norm of the weights in front of it without a minimum.
+        ValueError: with batch norm, which leaves the norm of the weights before it without a minimum.
     """
     if space.solution.norms:
         raise ValueError(
@@ -76,9 +81,11 @@ def balance(space: WeightSpace, model: nn.Module) -> Moved:
     if not logs:
         return Moved(space.act(model, element), element, linear)
     size = _half_squared_norm(space, model, logs).item() or 1.0
+    # smooth and convex in one number for each unit: with a line search, L-BFGS needs no step size
     optimiser = torch.optim.LBFGS(
         list(logs.values()),
         max_iter=500,
+        # of a loss of order 1 (it is divided by `size`): below what float32 weights can hold
         tolerance_grad=1e-10,
         tolerance_change=1e-15,
         line_search_fn="strong_wolfe",
@@ -112,6 +119,7 @@ def _half_squared_norm(space: WeightSpace, model: nn.Module, logs: Logs) -> Tens
     state = {k: (x.double() if x.is_floating_point() else x).detach() for k, x in old.items()}
     moves = {space[name].index: space[name].identity()._replace(log=log) for name, log in logs.items()}
     moved = space.action(moves, state).state(state)
+    # of a gain 1 + w the parameter w counts, not the gain
     moved |= {k: part.undone(moved[k]) for k, part in run.parts.items() if k in moved}
     squares = [moved[k].square().sum() / 2 for k in old if run.stored(k)[0] in trained]
     return torch.stack(squares).sum() if squares else torch.zeros((), dtype=torch.float64)

@@ -99,6 +99,7 @@ def fold_biases(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
                 steps.append(step)
                 break
     new = {k: x.detach() for k, x in space.state(model).items()}
+    # what was tried in float64, with noise, is done once to the weights as they are
     for step in steps:
         new = step(new) or new
     folded = {name: tuple(dict.fromkeys(into)) for name, into in folded.items()}
@@ -123,9 +124,12 @@ def centre(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
         True
 
     All that is written into a residual stream is centred where nothing but layer norms reads the stream: one
-    number for each column of a weight, and for each bias (Ashkboos et al. 2024, SliceGPT). Arguments and
-    checks are those of `fold_biases`. A UserWarning names the spaces before layer norms that are not centred,
-    as with tied embeddings, and the reason; `untie` makes two weights of these.
+    number for each column of a weight, and for each bias (Ashkboos et al. 2024, SliceGPT). It is checked
+    as in `fold_biases`. A UserWarning names the spaces before layer norms that are not centred, as with tied
+    embeddings, and the reason; `untie` makes two weights of these.
+
+    Args:
+        space, model, inputs: as in `fold_biases`.
     """
     point = noisy(space, model, inputs)
     expected, state = outputs(space, point.model, point.inputs), space.state(point.model)
@@ -146,7 +150,7 @@ def centre(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
 
 
 def _alone(space: WeightSpace, hidden: HiddenSpace) -> list[tuple[int, int]]:
-    """The axes of parameters that are this space, if no tensor has it beside others on one axis."""
+    """The axes of parameters that are this space, if no tensor has others on one axis with it."""
     found = []
     for k, label in space.solution.labels.items():
         for at, axis in enumerate(label):
@@ -176,14 +180,18 @@ def _biases(space: WeightSpace) -> Iterator[tuple[Added, list[Way]]]:
                     place = Added(k, at, entries, hidden.vector(factor), hidden.parities(factor))
                     module, _, name = run.stored(k)[0].rpartition(".")
                     if (k, at) in space.inference.read:
+                        # a run shows that something is added after a weight; by its name it is known to be
+                        # this layer's bias
                         added = f"{module}.{name.replace('weight', 'bias')}".lstrip(".")
                         target = named.get((added, run.parts.get(k, ())[2:]))
                         readers.append(place._replace(target=target))
+                    # a batch norm subtracts its mean, so a bias before it may go from both
                     elif name == "running_mean":
                         means.append(place)
                     elif k in space.inference.trainable - gains and len(label) == 1:
                         biases.append(place)
         for number, bias in enumerate(biases):
+            # first that nobody takes it over, as softmax ignores what all keys have in common
             ways: list[Way] = [((), partial(_read, bias, []))]
             reading = [each for each in readers if each.reads(bias)]
             if into := tuple(dict.fromkeys(run.names[k] for _, *_, k in reading if k is not None)):
@@ -205,6 +213,8 @@ def _read(bias: Added, readers: list[Added], state: State) -> State | None:
             return None
         shown = t.repeat_interleave(len(there) // len(t), 0).flatten()  # of grouped queries
         W = state[weight].double().movedim(axis, 0)[there.flatten()]
+        # through a convolution a constant adds the sum of the kernel; at padded borders it does not, which
+        # the check on outputs finds
         image = torch.tensordot(shown, W, 1).flatten(1).sum(1) if W.ndim > 2 else shown @ W
         if image.shape != new[target].shape:
             return None

@@ -36,12 +36,19 @@ def canonicalise(space: WeightSpace, model: nn.Module) -> Moved:
     is less than 4ε of the length of a row. In float32 that left a space open in 5 of 120 random networks with
     two of width 512, and in 19 of 20 with one of width 4096: move and normalise wide networks in float64.
 
+    Args:
+        space: the symmetries of the network.
+        model: one such network, with weights in float32 or float64; it is not changed.
+
     Returns:
         The representative as `model`, the `element` that leads there, and the names of those spaces that are
         `undetermined`. For these, models in one orbit may differ.
 
     See Also:
         `same_network` compares two networks, `balance` moves to the smallest norm.
+
+    Raises:
+        ValueError: weights of 16 bits, of other shapes, NaN or infinite.
     """
     if low := {x.dtype for x in space.state(model).values() if x.is_floating_point() and x.itemsize < 4}:
         raise ValueError(
@@ -58,6 +65,7 @@ def normal(hidden: HiddenSpace, look: Callable[[HiddenSpace], list[Rows]]) -> Mo
     move, found = hidden.identity(), look(hidden)
     if hidden.matrices is not None:
         vector, side = wider(hidden, found)
+        # a vocabulary has more columns than a normal form needs: 2n fixed combinations keep the rank n
         wide = sum(each.width for each in side) > 4 * hidden.size
         W = _condensed(side, 2 * hidden.size) if wide else joined(side, 0).double()
         rounding = max(each.rounding for each in side)
@@ -67,13 +75,16 @@ def normal(hidden: HiddenSpace, look: Callable[[HiddenSpace], list[Rows]]) -> Mo
     move = move._replace(log=log, sign=sign)
     if not hidden.permuted:
         return move
+    # equal sums, as of equal rows, leave the order open: `sweep` then reports the space
     order = key.argsort(1)
+    # a move lists scalars by the new places of the units
     log, sign = (x.gather(2, order.expand(x.shape)) for x in (log, sign))
     return move._replace(order=order, log=log, sign=sign)
 
 
 def _condensed(side: list[Rows], m: int) -> Float[Tensor, "b n m"]:
     """m fixed combinations of the columns, on which a matrix acts as on these."""
+    # the same combinations for every model, or two of one orbit would not become equal
     generator = torch.Generator().manual_seed(m)
     parts = (part.double() for each in side for part in split(each.entries(0), 2))
     combined = sum(x @ torch.randn(x.shape[2], m, generator=generator, dtype=x.dtype) for x in parts)

@@ -42,6 +42,7 @@ def spaces_that_change_outputs(space: WeightSpace, model: nn.Module, inputs: Any
     if any(x.is_meta for x in space.state(model).values()):
         warnings.warn("The symmetries are not checked, since weights have no memory.", stacklevel=3)
         return []
+    # scalars between 1/2 and 2, mostly: large ones would multiply the rounding of every layer
     element = space.sample(torch.Generator().manual_seed(0), scale=0.3)
     for hidden in space.spaces:  # every second order of two units leaves them alone
         move = element[hidden.name]
@@ -77,7 +78,9 @@ def _points(space: WeightSpace, model: nn.Module, inputs: Any) -> Iterator[Point
     if sum(x.numel() for x in state.values()) <= LARGE:
         for size in (1.0, 0.0):
             yield noisy(space, model, inputs, size)
+    # √ε leaves room for the rounding of many layers; a wrong element changes outputs by their own size
     tolerance = 30 * unit(state.values()) ** 0.5
+    # most image networks run on a corner, in less time; if that fails or differs, whole images decide
     corner = replaced(inputs, lambda x: x[..., :CORNER, :CORNER] if _real(x) and x.ndim == 4 else x)
     yield Point(model, corner, tolerance, False)
     yield Point(model, inputs, tolerance, True)
@@ -115,7 +118,8 @@ def _noisy(x: Tensor, size: float, seed: int, weight: bool) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
     n = size * torch.randn(x.shape, generator=generator, dtype=torch.float64).to(x.device)
     if not weight:
-        return x * (0.3 * n).exp() + 0.1 * n.abs()
+        return x * (0.3 * n).exp() + 0.1 * n.abs()  # a variance stays positive
+    # as large as an initialisation, by the number of inputs: no layer saturates
     return x + (n / math.sqrt(max(1, x[0].numel())) if x.ndim > 1 and len(x) else 0.2 * n)
 
 
@@ -124,12 +128,13 @@ def outputs(space: WeightSpace, model: nn.Module, inputs: Any) -> list[Tensor]:
     precise = any(x.dtype == torch.float64 for x in model.parameters())
     default, gpus = torch.get_default_dtype(), {x.device for x in model.parameters() if x.is_cuda}
     with torch.random.fork_rng(gpus), torch.no_grad():
-        torch.manual_seed(0)
+        torch.manual_seed(0)  # a model that draws numbers draws the same ones before and after
         try:
+            # tensors that the model makes while it runs have the default dtype
             torch.set_default_dtype(torch.float64 if precise else default)
             args, kwargs = as_arguments(inputs)
             found = output_tensors(model(*args, **kwargs), space.inference.run.chosen)
-            return [y.double() for y in found if y.numel()]  # of an empty batch nothing could be told
+            return [y.double() for y in found if y.numel()]  # an empty batch shows nothing
         except Exception:
             return []
         finally:

@@ -1,4 +1,4 @@
-"""Sizes that modules write down beside their weights, and that have to shrink with them."""
+"""Sizes that modules keep as attributes, and that have to shrink with their weights."""
 
 import itertools
 from collections.abc import Mapping
@@ -58,7 +58,7 @@ def fit(small: nn.Module, model: nn.Module, space: WeightSpace, left: Mapping[in
                 setattr(module, name, size)
         if not _misfit(small, before, expected, inputs, chosen):
             return
-        for module, name, size in old:
+        for module, name, size in old:  # a choice that failed is undone before the next one
             setattr(module, name, size)
     if said:
         raise ValueError(
@@ -85,11 +85,12 @@ def _attributes(
         paths = [space.inference.run.stored(number)[0].split(".")[:-1] for number, *_ in places]
         same = itertools.takewhile(lambda parts: len({*parts}) == 1, zip(*paths, strict=False))
         owner = small.get_submodule(".".join(parts[0] for parts in same))
+        # a module counts heads, or the units of all heads
         sizes = {hidden.size * n: units * n for n in {1, *(entries.shape[2] for _, _, entries, _ in places)}}
         for module in owner.modules():
             ours = {} if type(module).__module__.startswith("torch.") else vars(module)
             for name, value in ours.items():
-                if type(value) is int and value in sizes:
+                if type(value) is int and value in sizes:  # True is an instance of int, too
                     found.setdefault(name, []).append((module, sizes[value]))
     return found
 
@@ -123,6 +124,7 @@ def _misfit(
     try:
         after = trace(small, inputs, chosen, values=False)
     except ValueError as error:
+        # `trace` wraps what the model raised, and the user needs the model's words
         said = str(error.__cause__ or error).splitlines() or [type(error.__cause__).__name__]
         return f"raises {said[0]!r}"
     pairs = [(before.shapes[k], after.shapes[m]) for k, m in zip(before.outputs, after.outputs, strict=False)]

@@ -47,7 +47,7 @@ def equivalent(
 
     Every element of the group acts on representations by matrices. So a module whose output was moved is
     compared up to the best linear map, and a module with fewer rows of outputs (inputs times positions) than
-    units is not compared. Modules behind a wrong weight may still pass, if a linear map explains it.
+    units is not compared. Modules after a wrong weight may still pass, if a linear map explains it.
 
     Args:
         before, after: in evaluation mode, with modules of the same names.
@@ -68,6 +68,7 @@ def equivalent(
         return Equivalence(True, error, "")
     both = [name for name in one.modules if name in other.modules]
     last = {name: (one.modules[name][-1][1], other.modules[name][-1][1]) for name in both}
+    # in the order of the run, in which later modules inherit the difference
     for name, (k, m) in sorted(last.items(), key=lambda item: item[1][0]):
         if not _linear(one.values[k], other.values[m], tolerance):
             return Equivalence(False, error, name)
@@ -88,6 +89,7 @@ def _linear(x: Tensor, y: Tensor, tolerance: float) -> bool:
     dim = 1 if x.ndim in (4, 5) else -1  # channels of images are second
     # on the CPU, where LAPACK solves what has dead units, too; lstsq of a GPU wants full rank
     x, y = (z.detach().double().cpu().movedim(dim, -1).flatten(0, -2) for z in (x, y))
+    # some linear map fits fewer rows than units exactly
     if len(x) <= x.shape[1] or not (x.isfinite().all() and y.isfinite().all()):
         return True
     rest = y - x @ torch.linalg.lstsq(x, y).solution

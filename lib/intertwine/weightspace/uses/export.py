@@ -54,4 +54,4 @@ def export(space: WeightSpace) -> dict[str, Any]:
 
 
 def _plain(side: tuple[Slice, ...]) -> list[dict[str, Any]]:
-    return [each._asdict() for each in side]
+    return [each._asdict() for each in side]  # JSON would make lists without names of named tuples

@@ -14,7 +14,7 @@ from intertwine.weightspace.uses.sweep import solved
 
 
 def fold(space: WeightSpace, model: Any, norms: Collection[str] | None = None) -> Moved:
-    """Fold the gains of norms into the weights behind them: gains become 1, and the function stays.
+    """Fold the gains of norms into the weights after them: gains become 1, and the function stays.
 
     Example:
         >>> from torch import nn
@@ -32,7 +32,7 @@ def fold(space: WeightSpace, model: Any, norms: Collection[str] | None = None) -
     Batch norms stay: torch folds them into the layer before, by
     `torch.nn.utils.fusion.fuse_conv_bn_eval`.
 
-    **Tied embeddings.** One tensor writes the residual stream and reads it behind the last norm, so the last
+    **Tied embeddings.** One tensor writes the residual stream and reads it after the last norm, so the last
     gain stays and the stream is not rotated. Untie it first; the function is the same:
 
         >>> parts = nn.Embedding(9, 4), nn.RMSNorm(4), nn.Linear(4, 9, bias=False)
@@ -61,11 +61,14 @@ def fold(space: WeightSpace, model: Any, norms: Collection[str] | None = None) -
             if k in state and (norms is None or name in norms):
                 factor = single(space.solution.labels[k][0])
                 assert factor is not None
+                # a gain of queries, say, is one vector for all heads
                 gain = state[k].detach().double().cpu().expand(hidden.blocks, -1)
+                # the scalar 1/|gain| makes the gain 1; a gain of 0 has none and keeps the scalar 1
                 lengths.append((factor, -torch.where(gain == 0, 1, gain.abs()).log()))
                 signs.append((hidden.parities(factor), gain < 0))
                 folded.add(name)
         if lengths:
+            # several norms may share a space, as q and k: the first that determine its scalars decide
             log, sign = solved(hidden, lengths, signs)
             element[hidden.name] = hidden.identity()._replace(log=log, sign=sign)
     stay = {
@@ -92,10 +95,12 @@ def fold(space: WeightSpace, model: Any, norms: Collection[str] | None = None) -
 def _norms(space: WeightSpace) -> dict[int, str]:
     """All weights of one axis that could be gains, by their number, with their modules."""
     run, batch = space.inference.run, {edge.gain for edge in space.solution.norms}
+    # a slope of PReLU is also a vector called weight, but no gain
     used = {ref.index for call in run.calls if call.name != "prelu" for ref in call.refs}
     return {
         k: name.rpartition(".")[0]
         for k, name in run.names.items()
+        # batch norms stay: their statistics move as well, and torch folds them
         if k in used & space.inference.trainable - batch
         and len(run.shapes[k]) == 1 < run.shapes[k][0]
         and (k, 0) not in space.inference.read

@@ -27,6 +27,7 @@ def in_words(left: Mapping[str, str]) -> str:
     by_reason: dict[str, list[str]] = {}
     for name, reason in left.items():
         by_reason.setdefault(reason, []).append(name)
+    # a network may have a hundred norms, and a warning is one line
     shown = {
         why: names[:3] + [f"{len(names) - 3} more"] * (len(names) > 3) for why, names in by_reason.items()
     }

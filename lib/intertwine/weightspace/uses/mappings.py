@@ -52,7 +52,7 @@ class Mapping(NamedTuple):
         group: in symbols, as `WeightSpace.to_frame` has it.
         units: how many move together.
         writers, readers: what is multiplied by an element (by its inverse transpose where a slice is
-            `dual`, as keys are), and by its inverse; of a rotation also behind the gain of a norm, which is 1
+            `dual`, as keys are), and by its inverse; of a rotation also after the gain of a norm, which is 1
             after `fold`, or else changes the matrix there. Units of a gate, which multiplies others, only
             change places, and so do those of a tensor that both writes and reads, as of tied embeddings; it
             is listed once, as a reader; `untie` makes two of it.
@@ -83,9 +83,11 @@ def mappings(space: WeightSpace) -> list[Mapping]:
     found = []
     for hidden in space.spaces:
         sides: tuple[list[Slice], list[Slice]] = ([], [])
+        # an orthogonal matrix is its own inverse transpose
         mixed = hidden.matrices is not None and not hidden.matrices.self_dual
         for index, k, entries, factor in entries_of(space, hidden):
             dual = mixed and hidden.vector(factor) == (-1,)
+            # False, the first, is written; True is read
             sides[(index, k) in space.inference.read].append(_slice(space, index, k, entries, dual))
         for edge, center, other in space.solution.ends:
             if space.solution.hidden(center) is hidden:  # on the other side of a gain
@@ -126,14 +128,16 @@ def on_axis(space: WeightSpace, axis: Axis, hidden: HiddenSpace) -> Iterator[tup
         entries = torch.arange(start, start + length(segment)).reshape([factor.size for factor in segment])
         for at, factor in enumerate(segment):
             if isinstance(factor, Unit) and space.solution.hidden(factor) is hidden:
-                before = entries.shape[:at].numel()
-                yield entries.reshape(before, hidden.size, -1), factor
+                # outer factors repeat the space, inner ones are the entries of a unit
+                copies = entries.shape[:at].numel()
+                yield entries.reshape(copies, hidden.size, -1), factor
         start += length(segment)
 
 
 def _whole(entries: Tensor, shapes: list[tuple[int, ...]], part: Part) -> Tensor:
     """The same entries on the weight of which these rows are a part."""
     rows = part.stop - part.start
+    # block by block: the part has `rows` rows of each, the whole weight more
     return entries // rows * (shapes[part.whole][0] // part.blocks) + part.start + entries % rows
 
 

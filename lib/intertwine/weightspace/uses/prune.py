@@ -26,7 +26,7 @@ def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]]
         (Linear(in_features=3, out_features=3, bias=True), True)
 
     All weights that share the space lose the same units. The function is the same where nothing reads what is
-    removed, as of dead units and of those with weights of zeros behind them; else it is that of the smaller
+    removed, as of dead units and of those with weights of zeros after them; else it is that of the smaller
     network. Sums and means over units, as in a layer norm, are then over fewer of them.
 
     Args:
@@ -77,6 +77,7 @@ def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]]
     new: dict[int, Tensor] = {}
     for (name, k), chosen in stay.items():
         old = tensors[name]
+        # one axis after another, as a weight between two spaces loses units of both
         x = new.get(id(old), old.detach()).index_select(k, chosen[chosen >= 0].to(old.device))
         new[id(old)] = nn.Parameter(x, old.requires_grad) if isinstance(old, nn.Parameter) else x
     small = replica(plain, new)

@@ -26,13 +26,14 @@ def rotate(space: WeightSpace, model: Any, seed: int, names: Collection[str] | N
         >>> torch.allclose(rotate(space, model, 0).model(x), model(x), atol=1e-6)
         True
 
-    Where Hadamard's matrix does not exist (the width is no power of 2) or does not keep the mean, as behind a
+    Where Hadamard's matrix does not exist (the width is no power of 2) or does not keep the mean, as before a
     layer norm it has to, the orthogonal matrix is uniform. The same seed gives the same matrices. Gains of
     norms may be folded before or after (`fold`); they do not have to be. With tied embeddings the residual
     stream is not rotated: `untie` them first.
 
     Args:
-        space, model: the symmetries of a network, and one such network or its state dict.
+        space: the symmetries of the network.
+        model: the network, or its state dict; it is not changed.
         seed: of the signs and of the uniform matrices.
         names: of spaces; by default all that orthogonal matrices may mix. Where a norm over units reads
             another, as a residual stream, a UserWarning names it, and the reason.
@@ -45,6 +46,7 @@ def rotate(space: WeightSpace, model: Any, seed: int, names: Collection[str] | N
     left = {
         each.name: why(space, each)
         for each in chosen
+        # a norm over units allows rotations, and something else forbids them: worth a warning
         if each.space.root().within.self_dual and each.matrices is None
     }
     for hidden in chosen:
@@ -78,12 +80,20 @@ def hadamard(n: int, generator: torch.Generator) -> Float[Tensor, "n n"]:
         True
         >>> torch.allclose(H**2, torch.full_like(H, 0.25))
         True
+
+    Args:
+        n: a power of 2.
+        generator: of the signs, on the CPU.
+
+    Raises:
+        ValueError: another n.
     """
     H = torch.ones(1, 1, dtype=torch.float64)
     while len(H) < n:
         H = torch.cat([torch.cat([H, H], 1), torch.cat([H, -H], 1)]) / 2**0.5
     if len(H) != n:
         raise ValueError(f"Expected a power of 2, was given {n}: pad the width.")
+    # without signs every seed would give one matrix, and its first row would add up all units
     return H * (2 * torch.randint(2, (n,), generator=generator) - 1)
 
 
@@ -91,7 +101,9 @@ def _turn(hidden: HiddenSpace, generator: torch.Generator) -> Tensor | None:
     group, n = hidden.matrices, hidden.size
     if group is None:
         return None
+    # Sylvester's construction doubles: it gives the powers of 2
     spread = hadamard(n, generator) if n & (n - 1) == 0 else Orthogonal(n).sample(generator)
+    # what a layer norm reads has to keep its mean, which these do not
     if group.contains(spread):
         return spread
     return group.sample(generator) if group.self_dual else None

@@ -22,7 +22,7 @@ Models = Sequence[tuple[State, Action]]
 class Place(NamedTuple):
     """One factor of a piece of a parameter, on which a space moves, and which other spaces move there.
 
-    `gain`: the weights are taken together with the gain behind them.
+    `gain`: the weights are taken together with the gain after them.
     """
 
     number: int
@@ -42,6 +42,7 @@ class Place(NamedTuple):
         assert hidden is not None
         unknown = self.others - known
         if at := [k for k, each in enumerate(self.piece.spaces) if each and each.index in unknown]:
+            # a sum is the same in every order, and these units have no scalars: `sweep` sees to that
             y = y.sum(at, keepdim=True)
         y = y.movedim(dims, [*range(len(dims))]).reshape(hidden.blocks, hidden.size, -1)
         return y if self.gain is None else y * state[self.gain].flatten()[:, None].to(y.dtype)
@@ -65,7 +66,7 @@ class Rows:
         return self.place.factor
 
     def entries(self, model: int, *, exact: bool = False) -> Float[Tensor, "b n k"]:
-        """In the precision of the weights, if that has 32 bits, or what matrices make of them in float64."""
+        """In float32 or the weights' own finer dtype; if `exact`, in float64 where a matrix acts."""
         state, action = self.models[model]
         return self.place.entries(state, action, self.known, exact=exact or self.exact)
 
@@ -94,6 +95,7 @@ class Rows:
         sizes, sums, width = [], [], 0
         for x in map(self.entries, range(len(self.models))):
             width = x.shape[2]
+            # fixed, so that equal rows of two models have equal sums; generic, so that unlike rows have not
             weights = generic(width, 1)
             parts = [(y.norm(dim=2), (y @ weights)[:, :, 0]) for y in map(torch.Tensor.double, split(x, 1))]
             size, total = (torch.cat(numbers, 1) for numbers in zip(*parts, strict=True))
@@ -113,6 +115,7 @@ def places(solution: Solution, hidden: HiddenSpace, state: State) -> Iterator[Pl
         x = state[number]
         for piece in pieces(solution, solution.labels[number], x.shape):
             numbers = [each.index if each else None for each in piece.spaces]
+            # a weight from a space to itself is moved on both sides at once, and says nothing of one alone
             if numbers.count(hidden.index) == 1:
                 k, others = numbers.index(hidden.index), {*numbers} - {hidden.index, hidden.base, None}
                 width = x[piece.where].numel() // (hidden.blocks * hidden.size)
@@ -144,7 +147,7 @@ def sides(hidden: HiddenSpace, found: list[Rows]) -> dict[tuple[float, ...], lis
 
 
 def joined(side: list[Rows], model: int, *, exact: bool = False) -> Float[Tensor, "b n k"]:
-    """The weights of a side, beside each other."""
+    """The weights of a side as one matrix, with the columns of all."""
     return torch.cat([each.entries(model, exact=exact) for each in side], 2)
 
 

@@ -61,6 +61,7 @@ def sweep(
     everywhere = {hidden.index: [*places(solution, hidden, states[0])] for hidden in space.spaces}
     # a sum over units does not depend on their order, but on their scalars
     orders_only = {h.index for h in space.spaces if h.permuted and not h.logs + h.signs}
+    # open: weights leave several elements; doubtful: or rounding could change the one that sums choose
     open_, doubtful = set[int](), set[int]()
     rounding = unit(states[-1].values())
 
@@ -113,6 +114,7 @@ def sweep(
         level: int,
         look: Callable[[HiddenSpace], list[Rows]],
         unsure: set[int],
+        *,
         by_sums: bool,
     ) -> bool:
         """Whether its weights decide on its element, and none of them was moved by an unsure one."""
@@ -131,6 +133,7 @@ def sweep(
     models = [(state, Action(solution, {}, state)) for state in states]
     while (found := following()) is not None:
         level, hidden = found
+        # it takes over what the last action has computed: a matrix is inverted once, not for each later space
         models[-1] = states[-1], Action(solution, moves, states[-1], models[-1][1])
 
         @cache
@@ -140,10 +143,10 @@ def sweep(
         move = step(hidden, look)
         # units that their sums alone do not tell apart are reported, but change no way that is taken: by
         # chance one of two copies has such units
-        if not settled(hidden, level, look, open_, False):
+        if not settled(hidden, level, look, open_, by_sums=False):
             open_.add(hidden.index)
             doubtful.add(hidden.index)
-        elif sums and not settled(hidden, level, look, doubtful, True):
+        elif sums and not settled(hidden, level, look, doubtful, by_sums=True):
             doubtful.add(hidden.index)
         for h in space.spaces:  # those within its blocks come in the new order of the blocks
             if h.base == hidden.index and h.index in moves:

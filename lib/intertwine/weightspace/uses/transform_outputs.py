@@ -26,8 +26,14 @@ def transform_outputs(
         >>> torch.allclose(turned[0].bias, A @ model[0].bias)
         True
 
-    A *sanity rotation* (godfrey2022 §3.3). The matrices, by space as `WeightSpace.act` takes them, need not
-    be in the group, and where they are not the identity the function changes.
+    A *sanity rotation* (godfrey2022 §3.3). Where a matrix is not the identity, the function
+    changes.
+
+    Args:
+        space: the symmetries of the network.
+        model: the network, or its state dict; it is not changed.
+        matrices: by space, as `WeightSpace.act` takes elements, an n×n matrix for n units; none has to be in
+            the group.
 
     Raises:
         ValueError: a matrix of another size, or a space that something else than linear layers writes.
@@ -44,6 +50,7 @@ def transform_outputs(
         wanted = hidden.vector(seen), hidden.parities(seen)
         for index, name in space.inference.run.names.items():
             for k, axis in enumerate(space.solution.labels.get(index, ())):
+                # readers stay, which is what changes the function
                 if (index, k) in space.inference.read or hidden not in space.solution.on(axis):
                     continue
                 factor = single(axis)
@@ -53,6 +60,7 @@ def transform_outputs(
                         f"{name}, on which a matrix cannot act: fold batch norm into the layer before."
                     )
                 x = moved[index].detach()
+                # in float64, as a sum of n products loses digits in float32
                 y = torch.tensordot(A.to(x.device, torch.float64), x.double(), ([1], [k]))
                 moved[index] = y.movedim(0, k).to(x.dtype)
     return space.with_state(model, moved)

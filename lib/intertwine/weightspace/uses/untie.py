@@ -20,6 +20,9 @@ def untie(model: AnyModel) -> AnyModel:
     to read it. A module that is called several times, or has several names, stays one. The configuration of a
     model of `transformers` says `tie_word_embeddings=False` afterwards, so that a saved model stays untied.
 
+    Args:
+        model: any, in either mode, with its weights; it is not changed.
+
     See Also:
         `fold` and `rotate` leave the last gain and the residual stream of tied embeddings.
     """
@@ -28,7 +31,7 @@ def untie(model: AnyModel) -> AnyModel:
         for name, weight in module._parameters.items():
             if weight is not None and id(weight) in seen:
                 module._parameters[name] = nn.Parameter(weight.detach().clone(), weight.requires_grad)
-            seen.add(id(weight))
+            seen.add(id(weight))  # the first module keeps the tensor, later ones get copies
         config = getattr(module, "config", None)
         for each in (config, *vars(config).values()) if hasattr(config, "__dict__") else ():
             if getattr(each, "tie_word_embeddings", False):

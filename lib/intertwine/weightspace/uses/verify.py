@@ -33,6 +33,9 @@ def relative_error(new: Shaped[Tensor, "*shape"], old: Shaped[Tensor, "*shape"])
         1.0
 
     Entries that are NaN or infinite in both, as masked ones are, agree; in one alone, the error is infinite.
+
+    Args:
+        new, old: tensors of one shape; the error is in units of the largest |entry| of `old`.
     """
     new, old = (x.to(torch.promote_types(x.dtype, torch.float64)) for x in (new, old))
     if (odd := ~(new.isfinite() & old.isfinite())).any():
@@ -71,6 +74,7 @@ def verify(space: WeightSpace, model: nn.Module, element: Given, inputs: Any) ->
     rows, unseen = {hidden.index: [0.0, 0.0, 0.0] for hidden in space.spaces}, set[int]()
     for k, label in space.solution.labels.items():
         if (
+            # those that `separate` made of one layer are in no run
             k >= len(before.values)
             or k in before.names
             or k in space.inference.stacks
@@ -84,6 +88,7 @@ def verify(space: WeightSpace, model: nn.Module, element: Given, inputs: Any) ->
         expected = action.move(old, label)
         for index in space.solution.touched(k):
             for position, x in enumerate((old, _minus(new, old), _minus(new, expected))):
+                # added up over all values of a space: one of zeros would have no relative error
                 rows[index][position] += x[x.isfinite()].square().sum().item()
     table = []
     for hidden in space.spaces:
@@ -96,4 +101,4 @@ def verify(space: WeightSpace, model: nn.Module, element: Given, inputs: Any) ->
 
 
 def _minus(a: Tensor, b: Tensor) -> Tensor:
-    return torch.where(a == b, 0, a - b)  # where both are −∞, as behind a mask
+    return torch.where(a == b, 0, a - b)  # where both are −∞, as after a mask
