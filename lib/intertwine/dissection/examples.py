@@ -74,7 +74,7 @@ def examples(
         raise ValueError(f"Expected units from 0 to {len(table) - 1}, was given {unknown[0]}.")
     chosen = []
     for row in table.set_index("unit", drop=False).loc[which].to_dict("records"):
-        # the level is taken off before upsampling, as `dissect` counts
+        # before upsampling, as `dissect` does: rounding would tip pixels over that are exactly at the level
         excess = maps[:, row["unit"]].double() - found.levels[row["unit"]].double()
         on = F.interpolate(excess[:, None], size=size, mode="bilinear", align_corners=False)[:, 0] > 0
         # stable, so that equal counts keep the order of the images on every device

@@ -38,8 +38,9 @@ def outputs(
         >>> outputs(model, points, x).flatten().tolist()  # 3·ReLU(x) + 5·ReLU(−x)
         [5.0, 6.0]
 
-    The network's own parameters are not used. Points have the dtype and the device of the inputs. Chains of
-    linear layers and elementwise activations are evaluated at all points together.
+    The network's own parameters are not used. Give points on the device of the inputs, and in their dtype
+    unless these are tokens. Chains of linear layers and elementwise activations are evaluated at all points
+    together.
 
     Args:
         model: in evaluation mode.
@@ -142,7 +143,7 @@ def perceptron(
                 b = points[:, place : place + rows, None]
                 h = h + b if grad else h.add_(b)  # in place, where no gradient needs the old values
                 place += rows
-        elif isinstance(layer, nn.ReLU) and h.ndim == 3 and not grad:
+        elif isinstance(layer, nn.ReLU) and h.ndim == 3 and not grad:  # else h is the inputs of the caller
             h.relu_()
         else:
             h = layer(h)
@@ -155,7 +156,8 @@ class FunctionalDimension(NamedTuple):
     rank: int
     """Directions in which the function changes; never more than outputs · inputs."""
     fibre: int
-    """All others. It is the dimension of the class of θ if the rank is constant in a neighbourhood."""
+    """All others. It is the dimension of the set of parameters near θ with the same function, if
+    the rank is constant there."""
     singular_values: Float[Tensor, " k"]
 
 
@@ -186,7 +188,7 @@ def functional_dimension(
     """
     check_points(model, theta[None], inputs)
     x = inputs.double() if inputs.is_floating_point() else inputs  # tokens remain integers
-    # backwards, in chunks: there are usually more parameters than outputs, and memory is bounded
+    # backwards, 256 outputs at a time, so that memory is bounded
     jacobian = jacrev(lambda at: evaluated(model, at[None], x)[0].flatten(), chunk_size=256)(
         theta.to(x.device, torch.float64)
     )

@@ -13,7 +13,8 @@ from intertwine.genni.grid import loss_at
 from intertwine.genni.parametric import check_points, evaluated, parameter_vector
 from intertwine.genni.problem import Problem
 
-# a solution is dependent if its distance from the others' plane is below this share of that from the first
+# a solution θ is dependent if it is nearer to the others' plane than this share of the larger of |θ − θ₀| and
+# |θ₀|, where θ₀ is the first: trained points are equal only about as well as training ended
 INDEPENDENT = 1e-2
 
 
@@ -55,7 +56,7 @@ def search(
     A start is accepted by its loss on inputs that it was not trained on, relative to the target's mean square
     E[y²]. Of those accepted the first m+1 are taken that are affinely independent. So a vector is passed over
     if it trains to the same point as another, or into the plane of those before it. lengyel2020 takes the
-    first m+1 of all.
+    first m+1 of all starts, whatever their loss.
 
     Args:
         problem: network, target and inputs.
@@ -176,7 +177,8 @@ def descend(
     inputs, y = problem.inputs, problem.y
     check_points(problem.network, starts, inputs)
     points = starts.detach().clone().requires_grad_()
-    # the loss is divided by it, so that one learning rate suits targets of any size
+    # the loss is divided by it, so that one learning rate suits targets of any size; `problem.energy` would
+    # refuse a constant target
     energy = y.square().flatten(1).sum(1).mean()
     kind = torch.optim.Adam if optimizer == "adam" else torch.optim.SGD
     stepper = kind([points], lr=lr)
@@ -185,9 +187,9 @@ def descend(
     for step in range(steps):
         batch = slice((step % batches) * batch_size, (step % batches + 1) * batch_size)
         stepper.zero_grad()
-        gap = (evaluated(problem.network, points, inputs[batch]) - y[batch]).square()
+        squares = (evaluated(problem.network, points, inputs[batch]) - y[batch]).square()
         # a sum over starts: the gradient of each is its own, and Adam works entry by entry
-        (gap.flatten(2).sum(2).mean(1).sum() / energy).backward()
+        (squares.flatten(2).sum(2).mean(1).sum() / energy).backward()
         stepper.step()
         if schedule:
             schedule.step()
@@ -195,11 +197,11 @@ def descend(
 
 
 def _adds(theta: Float[Tensor, " p"], points: Float[Tensor, "k p"]) -> bool:
-    """Whether θ lies off the affine span of the points, by more than `INDEPENDENT` of its distance."""
+    """Whether θ lies off the affine span of the points, as `INDEPENDENT` says."""
     if not len(points):
         return True
     gap, span = (theta - points[0]).double(), (points[1:] - points[0]).double().T
     basis = torch.linalg.qr(span).Q  # projected out of the gap: what remains is the distance from the span
-    # relative to the vectors, too: points that are nearly one are not told apart by rounding
+    # relative to the vectors, too: points that are nearly one differ by what training left
     size = max(gap.norm(), points[0].norm())
     return bool((gap - basis @ (basis.T @ gap)).norm() > INDEPENDENT * size)

@@ -132,13 +132,13 @@ def SignedPermutations(n: int) -> Monomial:
 
 
 def GReLU(n: int) -> Monomial:
-    """{PD : d_i > 0}, the intertwiner group of ReLU (godfrey2022 Table 1), φ(A) = A.
+    """{PD : d_i > 0}, the intertwiner group of ReLU (godfrey2022 Table 1), with φ(A) = A for its elements.
 
     Example:
         >>> GReLU(3).dimension, GReLU(3).components
         (3, 6)
     """
-    return Monomial(n, POSITIVE, as_activation("ReLU"))
+    return Monomial(n, POSITIVE, as_activation("ReLU"))  # `intertwining_error` tests σ outside the group, too
 
 
 def NonzeroMonomial(n: int) -> Monomial:

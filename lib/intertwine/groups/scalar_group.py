@@ -88,7 +88,7 @@ def _discrete(probe: Probe, signs: list[float]) -> tuple[float | None, Float[Ten
     """The generator of a discrete H_σ if there is one, and the residuals of the candidates."""
     coarse = Probe.of(probe.activation, 160)
     grid = torch.linspace(math.log(LOGARITHMS[0]), math.log(LOGARITHMS[1]), 500, dtype=torch.float64).exp()
-    exact = torch.tensor([2.0, 3.0, 5.0], dtype=torch.float64)  # as a discontinuous σ needs them
+    exact = torch.tensor([2.0, 3.0, 5.0], dtype=torch.float64)  # across a jump no minimum finds them
 
     def deepest(sign: float) -> Tensor:
         return sign * minima(lambda t: coarse.residual(sign * t.exp()).mean(1), grid).exp()
@@ -103,7 +103,7 @@ def _discrete(probe: Probe, signs: list[float]) -> tuple[float | None, Float[Ten
     roots = torch.outer(power ** (1 / degrees), torch.tensor(signs, dtype=torch.float64)).flatten()
     roots = roots[coarse.residual(roots).amax(1) <= 1e-6]  # to try few of them on all points
     passing = (root for root in roots if (probe.residual(root[None]) <= PROBE_TOLERANCE).all())
-    return next(passing).item(), residuals
+    return next(passing).item(), residuals  # of degree 1 is the candidate itself, which has passed
 
 
 def minima(

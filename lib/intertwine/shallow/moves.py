@@ -126,7 +126,7 @@ def random_orbit(p: ShallowReLU, *, generator: torch.Generator) -> ShallowReLU:
 
 
 def random_scales(number: int, generator: torch.Generator) -> Shaped[np.ndarray, " n"]:
-    """Exact positive scales, some of them equal."""
+    """Exact positive scales, drawn from a few, so that some may be equal."""
     return SCALES[torch.randint(len(SCALES), (number,), generator=generator).numpy()]
 
 

@@ -86,11 +86,13 @@ def mappings(space: WeightSpace) -> list[Mapping]:
         # an orthogonal matrix is its own inverse transpose
         mixed = hidden.matrices is not None and not hidden.matrices.self_dual
         for index, k, entries, factor in entries_of(space, hidden):
-            dual = mixed and hidden.vector(factor) == (-1,)
+            dual = mixed and hidden.vector(factor) == (-1,)  # power −1: the inverse transpose
             # False, the first, is written; True is read
             sides[(index, k) in space.inference.read].append(_slice(space, index, k, entries, dual))
         for edge, center, other in space.solution.ends:
-            if space.solution.hidden(center) is hidden:  # on the other side of a gain
+            if space.solution.hidden(center) is hidden:
+                # the other side of a gain follows this space: those that read after it, if the space lies
+                # before the gain, or else those that write before it
                 reads = edge.center == "before"
                 for index, k, entries, _ in entries_of(space, space.solution.hidden(other)):
                     if (
