@@ -749,7 +749,6 @@ told.say(adam_32=other["penalty"][adams & fast].mean(), adam_slow=other["penalty
 told.say(equal_pairs=drawn_at.index.unique("pair").size)
 
 # %% tags=["hide-input"]
-drawn_digits = losses(of(small, batch_norm="frozen", start="random"))
 both = (of(stitches, **DIGITS, family="full", start="closed form", batch_norm=norm) for norm in NORMS)
 one, other = map(losses, both)
 changes = (one - other).abs()["full"]
@@ -763,15 +762,10 @@ for norm in NORMS:
         f"On digits, from closed forms, rank 1 loses more than the group, always ({norm}).": one > 0,
     })
     # fmt: on
-    if norm == "frozen":
-        unequal = drawn_digits["rank 4"] - table["G_ReLU"]
 # fmt: off
 told.check_all({
-    "From a random start, too, rank 4 loses less than the group at layer 3, in 16 epochs.":
-        at(unequal, FIRST) < 0,
-    "From a random start rank 4 loses more than the group at layer 14.": at(unequal, LAST) > 0,
     "On digits some maps are best after the eighth epoch.": small["epoch"].max() > 8,
-    "On digits re-estimation changes a trained full matrix by less than a point, in each pair.": changes < 1,
+    "On digits re-estimation changes a trained full matrix by less than two points, in each pair.": changes < 2,
 })
 # fmt: on
 
@@ -1576,7 +1570,7 @@ told.check_all({
 #   - training lowers penalties
 # * - LeakyReLU
 #   - ResNet-20 on CIFAR-10
-#   - four pairs of ResNets of width 4 on digits, which lose {fact}`03_stitching.any_slope_low:.0f` to
+#   - eight pairs of ResNets of width 4 on digits, which lose {fact}`03_stitching.any_slope_low:.0f` to
 #     {fact}`03_stitching.any_slope_high:.0f` points
 #   - width, images and epochs
 # :::
