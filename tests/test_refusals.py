@@ -268,7 +268,7 @@ def run(model: nn.Module, *layers: str) -> None:
 
 
 class Twice(nn.Module):
-    """A shared layer, one that is not called, and one whose output is no tensor."""
+    """A shared layer, one that is not called, and one that returns a tuple."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -278,7 +278,7 @@ class Twice(nn.Module):
         return self.lstm(self.relu(self.linear(self.relu(x))))[0]
 
 
-TWICE, RESNET = Twice(), models.resnet20(2).eval()
+TWICE, RESNET, TIMES = Twice(), models.resnet20(2).eval(), normal(2, 5, 3)
 FEATURES: Rows = [
     (r"was given 'blok4.relu1': the nearest are 'block4", lambda: lookup(RESNET, ["blok4.relu1"])),
     (r"was given 'blok4.relu1': the nearest", lambda: features(RESNET, ["blok4.relu1"], normal(2, 3, 8, 8))),
@@ -287,7 +287,10 @@ FEATURES: Rows = [
     (r"write \['relu1'\]", lambda: lookup(RESNET, "relu1")),
     (r"'relu' to be called once in a run, it was called twice", lambda: run(TWICE, "relu")),
     (r"'spare'", lambda: run(TWICE, "linear", "spare")),
-    (r"'lstm' to return a tensor, it returned a tuple", lambda: run(TWICE, "lstm")),
+    (
+        r"images first, was given a \S+LSTM of",
+        lambda: activations(nn.Sequential(nn.LSTM(3, 4)), ["0"], TIMES),
+    ),
     (r"at least 1, was given 0", lambda: features(models.fcn(), ["relu1"], normal(2, 1), batch_size=0)),
     (r"Expected a tensor, was given ndarray", lambda: features(NET, ["1"], X.numpy())),
     (r"layout torch\.sparse_coo", lambda: activations(NET, ["0"], X.to_sparse())),

@@ -85,6 +85,28 @@ def encoder() -> nn.Sequential:  # in which one axis is batch × heads
     return randomise(nn.Sequential(body, nn.Flatten(), nn.Linear(24, 3)), generator())
 
 
+def test_a_padded_encoder_is_followed_without_nested_tensors():
+    layer = nn.TransformerEncoderLayer(8, 2, 12, batch_first=True, dropout=0.0)
+    model = nn.TransformerEncoder(layer, 1).eval()
+    batch = {
+        "src": normal(2, 3, 8),
+        "src_key_padding_mask": torch.tensor([[False] * 3, [False, False, True]]),
+    }
+    with pytest.raises(ValueError, match=r"as by use_nested_tensor = False of an nn\.TransformerEncoder"):
+        find_symmetries(model, batch)
+    model.use_nested_tensor = False
+    space = find_symmetries(model, batch)
+    moved = space.act(model, space.sample(generator()))
+    assert len(space.spaces) == 3
+    torch.testing.assert_close(moved(**batch), model(**batch), rtol=1e-4, atol=1e-5)
+
+
+def test_a_printed_space_says_where_names_are_whole_if_it_cuts_them():
+    said = "(to_frame() has the names that end in ... here)\ndimension"
+    assert "to_frame" not in str(find_symmetries(perceptron(), normal(2, 3)))
+    assert said in str(find_symmetries(convolutions(), normal(2, 3, 9, 9)))
+
+
 @pytest.mark.parametrize("batch, other", [(1, 3), (1, 2), (3, 1), (4, 6)])
 def test_a_batch_of_another_size_verifies_and_matches_too(batch, other):
     model = encoder()

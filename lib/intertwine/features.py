@@ -11,7 +11,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from intertwine import devices
-from intertwine.checks import check_model, check_tensor, not_taken
+from intertwine.checks import check_model, check_tensor, kind, not_taken
+from intertwine.layer_outputs import first_tensor
 
 # layers by the axis of their outputs that counts units, if there are three axes
 CHANNELS_FIRST = nn.Conv1d, nn.Conv2d, nn.ConvTranspose1d, nn.BatchNorm1d, nn.InstanceNorm1d, nn.GroupNorm
@@ -29,12 +30,14 @@ def record(model: nn.Module, layers: Sequence[str]) -> Iterator[dict[str, Float[
         >>> torch.equal(activations["0"].relu(), activations["1"])
         True
 
-    The dictionary holds the activations of the model's last run, by the names of `named_modules`. They are
+    The dictionary holds the activations of the model's last run, by the names of `named_modules`: of a layer
+    that returns a tuple, as recurrent layers and blocks of transformers do, its first tensor. They are
     copies, which nothing that works in place changes. They are part of autograd's graph unless that is off.
     However the `with` ends, the model has no hook afterwards.
 
     Raises:
-        ValueError: a layer that is unknown, called twice in a run, not called, or does not return a tensor.
+        ValueError: a layer that is unknown, called twice in a run, not called, returns no tensor, or is
+            recurrent with `batch_first=False`.
     """
     modules = lookup(model, layers)
     activations: dict[str, Tensor] = {}
@@ -55,17 +58,19 @@ def _keep(
     activations: dict[str, Tensor], name: str, module: nn.Module, inputs: object, output: object
 ) -> None:
     """Record one output: a hook, once the first two arguments are bound."""
-    if not isinstance(output, Tensor):
-        raise ValueError(
-            f"Expected layer {name!r} to return a tensor, it returned a {type(output).__name__}: record a "
-            f"layer inside it or after it."
-        )
     if name in activations:
         raise ValueError(
             f"Expected layer {name!r} to be called once in a run, it was called twice: give every call a "
             f"module of its own."
         )
-    activations[name] = output.clone()
+    found = first_tensor(output, name)
+    # (t, n, c) has no row for each image, and would be joined along time
+    if found is not output and found.ndim == 3 and not getattr(module, "batch_first", True):
+        raise ValueError(
+            f"Expected layer {name!r} to return images first, was given {kind(module)} of batch_first=False: "
+            f"make one of batch_first=True, with the same weights, and give it inputs (n, t, c)."
+        )
+    activations[name] = found.clone()
 
 
 def features(

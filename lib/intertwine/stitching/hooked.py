@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from intertwine.features import evaluating, lookup
+from intertwine.layer_outputs import first_tensor, with_first_tensor
 
 
 class _Reached(Exception):  # no error: the layer has returned
@@ -15,7 +16,7 @@ class _Reached(Exception):  # no error: the layer has returned
 
 
 class Front(nn.Module):
-    """The output of a layer, where the model stops.
+    """The output of a layer, where the model stops; of a tuple its first tensor.
 
     Example:
         >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
@@ -29,7 +30,7 @@ class Front(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         def stop(module: nn.Module, inputs: object, output: Any) -> None:
-            raise _Reached(output)
+            raise _Reached(first_tensor(output, self.layer))
 
         # an exception leaves the model at once: what lies behind the layer is not computed
         with lookup(self.model, [self.layer])[self.layer].register_forward_hook(stop):
@@ -64,7 +65,7 @@ class Back(nn.Module):
 
     def forward(self, values: Tensor) -> Any:
         def replace(module: nn.Module, inputs: object, output: Any) -> Any:
-            return values
+            return with_first_tensor(output, values, self.layer)
 
         with lookup(self.model, [self.layer])[self.layer].register_forward_hook(replace):
             return self.model(self.example.expand(len(values), *self.example.shape[1:]))
@@ -92,6 +93,7 @@ def by_hooks(model: nn.Module, layer: str, example: Tensor) -> tuple[nn.Module, 
             f"Expected the output of {layer!r} to be computed once, not {len(calls)} times: cut elsewhere."
         )
     raise ValueError(
-        f"Expected the output of {layer!r} alone to cross the cut: cut at the end of a block, as torch.fx "
-        f"cannot trace this model, and only where it can are shortcuts stitched or passed on."
+        f"Expected the output of {layer!r} alone to cross the cut, of a tuple its first tensor: cut at the "
+        f"end of a block, as torch.fx cannot trace this model, and only where it can are shortcuts stitched "
+        f"or passed on."
     )

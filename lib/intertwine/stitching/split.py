@@ -32,7 +32,8 @@ def split(model: nn.Module, layer: str, *, shortcuts: bool = False) -> tuple[nn.
 
     Args:
         model: a module with one input.
-        layer: a name out of its `named_modules`, called once in a run.
+        layer: a name out of its `named_modules`, called once in a run. Of a layer that returns a tuple, as
+            recurrent ones do, the first tensor is cut, and no other may be used.
         shortcuts: whether several values may cross. Front then returns the tuple of them, the layer's output
             first, and back takes it.
     """
@@ -52,7 +53,7 @@ def split(model: nn.Module, layer: str, *, shortcuts: bool = False) -> tuple[nn.
             f"Expected layer {layer!r} to be called once in a run, it is {times}: cut at another layer, or "
             f"give every call a module of its own."
         )
-    (cut,) = calls
+    cut = _features(calls[0], layer)
     # the back is what depends on the layer; the front is what the back needs and does not depend on it
     behind = _reached(cut.users)
     values = _reached(node for node in graph.nodes if node.op == "placeholder")  # that depend on the input
@@ -88,6 +89,24 @@ def _traced(model: nn.Module, layer: str) -> fx.Graph:
             f"Expected a model that torch.fx can trace, {type(model).__name__} is not one: {reason}. Write "
             f"it as nn.Sequential, or give train=."
         ) from error
+
+
+def _features(call: fx.Node, layer: str) -> fx.Node:
+    """What a layer returns, or the first entry of a tuple."""
+    entries = [x.args[1] if x.target is getitem else None for x in call.users]
+    # a tensor has images first, so that what is taken apart by numbers alone is a tuple
+    if not entries or not all(isinstance(k, int) and k >= 0 for k in entries):
+        return call
+    used = [x for x in call.users if x.users]
+    firsts = [x for x in used if x.args[1] == 0]
+    if not firsts or firsts != used:
+        raise ValueError(
+            f"Expected only the first tensor that {layer!r} returns to be used, another is, such as "
+            f"a last state: cut elsewhere, or read it out of the first (outputs[:, -1] is a GRU's h_n[-1])."
+        )
+    for other in firsts[1:]:
+        other.replace_all_uses_with(firsts[0])
+    return firsts[0]
 
 
 def _in_place(model: nn.Module, node: fx.Node) -> bool:

@@ -158,6 +158,10 @@ def _parts(
     model = copy.deepcopy(model).eval()  # before fx makes constants of decisions by the mode
     try:
         front, back = split(model, layer, shortcuts=shortcut != "refuse")
+        # a chain's slices would hand on a whole tuple, of which other entries need not have images first
+        alone = shortcut == "refuse" and example is not None
+        if alone and not isinstance(run_part(front, example[:1]), Tensor):
+            front, back = by_hooks(model, layer, example)
     except Untraceable:
         if example is None:
             raise

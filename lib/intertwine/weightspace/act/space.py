@@ -117,6 +117,8 @@ class WeightSpace:
     def __str__(self) -> str:
         table = self.to_frame()
         text = table.to_string(max_colwidth=40) if len(table) else "no hidden space"
+        if len(table) and text != table.to_string():
+            text += "\n(to_frame() has the names that end in ... here)"
         # n! orders for each space: too long a number to be read
         count = self.components
         shown = f"{count:,}" if count < 10**9 else f"about 10^{math.floor(math.log10(count))}"

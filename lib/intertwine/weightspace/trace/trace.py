@@ -74,6 +74,9 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None, *, val
             where = _where(error, inside)
             known = "expert" in where and hasattr(getattr(model, "config", None), "_experts_implementation")
             way = ', as by config._experts_implementation = "batched_mm"' if known else ""
+            # whether padding becomes zeros depends on it, so that it is not switched off for the run alone
+            if "nested_tensor" in str(error):
+                way = ", as by use_nested_tensor = False of an nn.TransformerEncoder"
             raise ValueError(
                 f"Expected a model whose steps do not depend on the values of its weights or real inputs, "
                 f"but {where} reads a tensor with {error}: choose an implementation of it without that "
