@@ -159,7 +159,7 @@ def test_a_notebook_has_one_line_of_the_status_on_80_columns(tiny_book, monkeypa
     told = CliRunner(env={"COLUMNS": "80"}).invoke(cli, ["status"]).output
     (line,) = [line for line in told.splitlines() if line.startswith(name) and "1234" in line]
     assert line.split()[1:] == ["stale", "11-29", "12:13", "1234", "s", "1.0", "16", "CPU"]
-    assert all(len(each) <= 80 for each in told.splitlines() if "never run" in each or name in each[:40])
+    assert len(line.rstrip()) <= 80
 
 
 @pytest.mark.parametrize("scale, own", [("desk", ""), ("desk", "mine"), ("quick", ""), ("smoke", "")])
