@@ -20,7 +20,7 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from rich.console import Console
 
 from intertwine_book import origin
-from intertwine_book.build import chapters, execute, freshness, progress, render
+from intertwine_book.build import chapters, download, execute, freshness, progress, render
 from intertwine_book.build.cli import cli
 from intertwine_book.build.freshness import imported
 from intertwine_book.build.layout import Book, BookError
@@ -147,6 +147,37 @@ def test_status_tells_fresh_from_stale(built_book):
     assert "of 2 notebooks: 2 never run." in states("quick") and "of 2 notebooks: 2 fresh." in states("smoke")
     add(built_book, "02_second", "\n# %%\n0\n")
     assert "1 fresh, 1 stale.\n02_second changed: its cells." in states("smoke")
+
+
+def test_a_notebook_has_one_line_of_the_status_on_80_columns(tiny_book, monkeypatch):
+    name = "04b_similarity_and_function_of_mine"  # as long as the longest of the book
+    (tiny_book.root / "chapters/01_first.py").rename(tiny_book.root / f"chapters/{name}.py")
+    (tiny_book.root / "chapters/profiles/smoke.yml").unlink()
+    environment = {"peak_memory_bytes": 2**30, "device": "16 CPU threads", "torch": "2", "python": "3"}
+    record = {"finished": "2026-11-29T12:13:00", "wall_s": 1234, "environment": environment, "stamp": {}}
+    monkeypatch.setattr(freshness, "record_of", lambda executed: record if executed.stem == name else None)
+    told = CliRunner(env={"COLUMNS": "80"}).invoke(cli, ["status"]).output
+    (line,) = [line for line in told.splitlines() if line.startswith(name) and "1234" in line]
+    assert line.split()[1:] == ["stale", "11-29", "12:13", "1234", "s", "1.0", "16", "CPU"]
+    assert len(line.rstrip()) <= 80
+
+
+@pytest.mark.parametrize("scale, own", [("desk", ""), ("desk", "mine"), ("quick", ""), ("smoke", "")])
+def test_a_run_says_where_a_record_s_rows_are_and_leaves_no_empty_folder(
+    tiny_book, pretend, scale, own, monkeypatch
+):
+    source = tiny_book.root / "chapters/records/01_first.py"
+    source.parent.mkdir()
+    source.write_text(f'# %% tags=["parameters"]\nscale: str = "{scale}"\nown: str = "{own}"\n')
+    tiny_book.recorded("01_first").mkdir(parents=True)
+    monkeypatch.setenv("INTERTWINE_RESULTS", "of this run")  # as `execute` sets it
+    monkeypatch.setattr(download, "show_untrusted", lambda output: None)
+    done = CliRunner(env={"COLUMNS": "300"}).invoke(cli, ["run", "records/1", "-p", "scale", scale])
+    assert done.exit_code == 0, done.output
+    places = {"desk": own or "data/results/01_first", "quick": "", "smoke": "of this run"}
+    found = [line for line in done.output.splitlines() if line.startswith("Its rows")]
+    assert len(found) == (scale != "quick") and all(line.endswith(places[scale]) for line in found)
+    assert [each.name for each in tiny_book.build.glob("runs/**/*") if each.is_dir()] == ["records"]
 
 
 def test_pages_are_complete_only_if_their_stamp_says_so(built_book, monkeypatch):
@@ -452,4 +483,5 @@ def test_run_takes_parameters_and_says_where_the_notebook_is(tiny_book, tmp_path
     other = CliRunner().invoke(cli, ["run", "2", "--output", str(output)])
     assert other.exit_code == 1 and f"{output} is of 01_first: give another name" in other.output
     shown = CliRunner().invoke(cli, ["run", "1", "--parameters", "-p", "seed=3"]).output
-    assert "seed: int = 3  # of everything random" in shown and runs(tiny_book) == {"01_first": 1}
+    assert shown == "seed: int = 3  # of everything random\nrate: float = 0.1\n"
+    assert runs(tiny_book) == {"01_first": 1}

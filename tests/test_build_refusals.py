@@ -106,7 +106,7 @@ def test_a_figure_without_a_caption_and_a_caption_without_a_figure_are_named():
         (["build", "--profile", "smok"], "Unknown profile 'smok': did you mean 'smoke'"),
         (["build", "--only", "third"], "Unknown chapter 'third'"),
         (["run", "1", "--output", "mine.html"], "such as mine.ipynb"),
-        (["run", "1", "--output", "_config.yml/mine.ipynb"], "Not a directory"),
+        (["run", "1", "--output", "_config.yml/mine.ipynb"], "File exists"),
         (["pdf"], "01_first has not: build first, or name"),
         (["publish", "chapters"], "holds something"),
     ],

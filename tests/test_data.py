@@ -399,7 +399,8 @@ def test_a_failed_download_is_one_sentence_and_leaves_nothing(name, trouble, mir
         path.unlink() if trouble == "gone" else path.write_bytes(gzip.compress(b"something else"))
     with pytest.raises(OSError, match="could not be downloaded") as error:
         data.load(name, "train", root=tmp_path)
-    assert "check the network" in str(error.value) and "\n" not in str(error.value)
+    assert all(word in str(error.value) for word in ("check the network", "INTERTWINE_DATA"))
+    assert "\n" not in str(error.value)
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and not path.name.endswith(".lock")]
     del error
     gc.collect()

@@ -10,7 +10,7 @@ from intertwine_book.build import facts
 from intertwine_book.build.layout import Book
 from intertwine_book.build.render import needs
 from intertwine_book.figures import learned
-from intertwine_book.figures.chapter_map import arrows, chapter_map, chapter_tree
+from intertwine_book.figures.chapter_map import chapter_map, chapter_tree
 
 BOOK = Book(Path(__file__).parents[1])
 PAGES = {path.stem: path.read_text() for path in (BOOK.root / "book").glob("*.md")}
@@ -38,11 +38,11 @@ def test_the_home_page_cites_the_version_at_hand():
         assert f"{{{value}}}" in PAGES["intro"]
 
 
-def test_a_chapter_takes_ten_to_twenty_minutes_to_read():
+def test_a_chapter_takes_some_twenty_minutes_to_read_or_less():
     for path in BOOK.chapters.values():
         cells = jupytext.read(path).cells
         words = sum(len(cell.source.split()) for cell in cells if cell.cell_type == "markdown")
-        assert 8 < words / 200 < 22, path.name  # 200 words a minute
+        assert words <= 4400, f"{path.name} has {words} words of text"  # 200 a minute
 
 
 def test_the_map_on_the_home_page_has_every_chapter_behind_those_that_it_needs():
@@ -55,6 +55,3 @@ def test_the_map_on_the_home_page_has_every_chapter_behind_those_that_it_needs()
         list(found).index(other) < list(found).index(name) for name in found for other in found[name][1]
     )
     assert len(chapter_map(found).axes[0].patches) == len(chapter_tree(found).axes[0].texts) == len(found)
-    after = {name: [n for n, before in arrows(found).items() if name in before] for name in found}
-    said = "; ".join(f"{name} → {', '.join(names)}" for name, names in after.items() if names)
-    assert f'"Arrows: {said}."' in PAGES["intro"]

@@ -1,4 +1,7 @@
-"""A measure of similarity: a file of `lib/intertwine/similarity`, and its line of `registry.py`."""
+"""A measure of similarity: a file of `lib/intertwine/similarity`, and its line of `registry.py`.
+
+It is public once `similarity/__init__.py` imports it, and names it in `__all__`.
+"""
 
 import torch
 from jaxtyping import Float

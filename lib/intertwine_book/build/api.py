@@ -34,7 +34,10 @@ class Functions(SphinxDirective):
         lines = [f".. currentmodule:: {module}", "", ".. autosummary::", "   :nosignatures:", ""]
         lines += [f"   {name}" for name in names] + [""]
         for name in names:
-            thing = getattr(importlib.import_module(module), name)
+            try:
+                thing = offered(module, name)
+            except ValueError as error:
+                raise self.error(str(error)) from error
             if inspect.isclass(thing):
                 kind = "autoexception" if issubclass(thing, Exception) else "autoclass"
                 lines.append(f".. {kind}:: {name}" + "()" * ("short" in self.options))
@@ -48,6 +51,26 @@ class Functions(SphinxDirective):
         box = nodes.container()
         self.state.nested_parse(StringList(lines, self.get_source_info()[0]), self.content_offset, box)
         return box.children
+
+
+def offered(module: str, name: str) -> Any:
+    """What a module offers under a name; a file of that name is loaded, too, and is not meant.
+
+    Example:
+        >>> offered("intertwine.similarity", "nulls")
+        Traceback (most recent call last):
+        ...
+        ValueError: Expected nulls among the names of intertwine.similarity, found the file nulls.py: ...
+    """
+    thing = getattr(importlib.import_module(module), name, None)
+    if inspect.ismodule(thing):
+        raise ValueError(
+            f"Expected {name} among the names of {module}, found the file {name}.py: import what is meant in "
+            f"the package's __init__.py."
+        )
+    if thing is None:
+        raise ValueError(f"Expected {name} among the names of {module}, found none.")
+    return thing
 
 
 def as_we_write(line: str, keys: frozenset[str] = frozenset()) -> str:

@@ -225,7 +225,6 @@ def bring_up_to_date(task: Task, report: Callable[[int, int], None] = lambda cel
     with files.lock(book.build / "locks" / f"{profile}-{chapter}"):
         if not task.stale:
             return "fresh"
-        report(0, 1)
         output, failed = book.executed(profile, chapter), book.failed(profile, chapter)
         begin(output.with_suffix(""), task)
         record = {"stamp": task.stamp, "profile": told(profile, task.own)}

@@ -107,8 +107,7 @@ def build(profile: str, only: tuple[str, ...], given: Given, jobs: int | None, f
     _say_missing(book, {chapter: planned[chapter].settings for chapter in stale})
     with shown(console, [*planned, "pages"], book.build / "logs") as report:
         chapters.run(planned, jobs=jobs, report=report)
-        report("pages", "starting", 1, 100)
-        page = render(book, profile, lambda phase, done: report("pages", f"{phase} {done} %", done + 1, 100))
+        page = render(book, profile, lambda state, done: report("pages", state, done + 1, 100))
         report("pages", "done", 1, 1)
     console.print(f"\nThe book is ready. Open  [bold]{page}[/bold]")
 
@@ -132,16 +131,17 @@ def run(chapter: str, given: Given, profile: str, output: Path | None, listed: b
     book = _book(profile, [chapter])
     name = book.notebook(chapter)
     from intertwine import files
-    from intertwine_book.build import chapters, download, execute, parameters
+    from intertwine_book.build import chapters, download, execute, parameters, plans
 
     own = {key: parameters.parse(value) for key, value in given}
     node, settings = execute.prepare(book.notebooks[name], book.overrides(profile)[name] | own)
     if listed:
-        return console.print(parameters.parameters_cell(node).source, markup=False)
+        cell = parameters.parameters_cell(node)
+        return console.print("\n".join(parameters.lines(cell.source)), markup=False)
     if output is None:  # one for each choice of parameters
         output = book.build / f"runs/{name}-{files.digest(settings)[:8]}.ipynb"
     output = output.resolve()
-    tables = place(output, name)
+    place(output, name)
     execute.check_world(settings)
     _say_missing(book, {name: settings})
     record = {"chapter": name, "profile": chapters.told(profile, own)}
@@ -159,7 +159,9 @@ def run(chapter: str, given: Given, profile: str, output: Path | None, listed: b
         )
         download.show_untrusted(output)
         report(name, "done", 1, 1)
-    console.print(f"Executed notebook: [bold]{output}[/bold]\nIts tables: [bold]{tables}[/bold]")
+    console.print(f"Executed notebook: [bold]{output}[/bold]")
+    if rows := plans.written(book, name, settings):
+        console.print(f"Its rows: [bold]{rows}[/bold]")
 
 
 @cli.command()
@@ -213,9 +215,10 @@ def status(profile: str) -> None:
     book = _book(profile)
     from intertwine_book.build.status import states, words
 
-    table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0))
-    for heading in ("notebook", "state", "last run", "time", "memory", "device"):
-        table.add_column(heading, no_wrap=heading in ("notebook", "state"))
+    table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
+    for heading in ("notebook", "state", "last run", "time", "GiB", "device"):
+        right = "right" if heading in ("time", "GiB") else "left"
+        table.add_column(heading, no_wrap=heading != "device", justify=right)
     found = states(book, profile)
     for each in found:
         table.add_row(*each[:6])

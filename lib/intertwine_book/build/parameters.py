@@ -83,6 +83,16 @@ def declared(source: str) -> dict[str, Parameter]:
     return found
 
 
+def lines(source: str) -> list[str]:
+    """The lines of a cell that declare parameters.
+
+    Example:
+        >>> lines("import torch\\n\\nseed: int = 0  # of everything")
+        ['seed: int = 0  # of everything']
+    """
+    return [source.splitlines()[parameter.line] for parameter in declared(source).values()]
+
+
 def _hint(annotation: ast.expr) -> Any:
     match annotation:
         case ast.Name("bool" | "int" | "float" | "str" as name):

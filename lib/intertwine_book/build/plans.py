@@ -43,6 +43,14 @@ def plans(node: nbformat.NotebookNode, kept: Path) -> list[Plan]:
     return record.plans
 
 
+def written(book: Book, name: str, settings: Mapping[str, Any]) -> Path | None:
+    """Where a record that just ran wrote its rows; None for a chapter, and for a scale that computes none."""
+    if name not in book.records:
+        return None
+    record = Record.at(book.recorded(name).name, settings["scale"], settings.get("own", ""))
+    return record.folder and book.root / "chapters" / record.folder  # a notebook's paths begin there
+
+
 def left(book: Book, name: str, settings: Mapping[str, Any]) -> str:
     """What a record at desk or paper has to compute, in words; "" for a chapter, and where it is nothing."""
     if name not in book.records or settings["scale"] not in RECORDED:

@@ -1,5 +1,6 @@
 """How far a build is, and what is left: a bar for each task; a line a minute, where no bar can be drawn."""
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -12,6 +13,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 SECOND, MINUTE = 1.0, 60.0  # between two looks at a task that runs: where bars are drawn, and where lines are
 Report = Callable[[str, str, int, int], None]  # of a task: state, step, number of steps
 ENDS = ("fresh", "done", "failed")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_PERCENT = re.compile(r"(reading sources|writing output)\.*\s*\[\s*(\d+)%\]")
 
 
 @contextmanager
@@ -77,3 +80,19 @@ def last_step(log: Path) -> str:
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - 1000))
         return file.read().decode(errors="replace").split("\n")[-1].split("\r")[-1].strip()
+
+
+def of_sphinx(told: str) -> tuple[str, int] | None:
+    """What Sphinx does and how many percent of it are done, from its last words; None where they do not say.
+
+    Example:
+        >>> of_sphinx("\x1b[01mreading sources... \x1b[39;49;00m[ 40%] \x1b[35mapi/data\x1b[39;49;00m")
+        ('reading sources 40 %', 40)
+    """
+    found = _PERCENT.findall(plain(told))
+    return (f"{found[-1][0]} {found[-1][1]} %", int(found[-1][1])) if found else None
+
+
+def plain(told: str) -> str:
+    """Words of a terminal without their colours, in the midst of which a pattern would not find its own."""
+    return _COLOUR.sub("", told)

@@ -13,21 +13,22 @@ import nbformat
 import pandas as pd
 
 from intertwine import files
-from intertwine_book.build import execute, facts, freshness, status
+from intertwine_book.build import execute, facts, freshness, progress, status
 from intertwine_book.build.layout import PROFILES, Book, BookError
 from intertwine_book.claims import corrected, scoreboard, summary
 from intertwine_book.read_told import read_all
 from intertwine_book.wording import markdown_table
 
-_PERCENT = re.compile(r"(reading sources|writing output)\.*\s*\[\s*(\d+)%\]")
 
-
-def render(book: Book, profile: str, report: Callable[[str, int], None] = lambda what, percent: None) -> Path:
+def render(
+    book: Book, profile: str, report: Callable[[str, int], None] = lambda state, percent: None
+) -> Path:
     """Render the book from the notebooks executed at one profile, if anything changed; the page to open.
 
-    `report` is called with (phase, percent done). A warning is an error here.
+    `report` is called with (state in words, percent of it done). A warning is an error here.
     """
     page, stamp_file = book.html / "index.html", book.build / "pages"
+    report("collecting", 0)
     with files.lock(book.build / "locks" / "render"):
         notebooks = _collect(book, profile)
         _figures(book, notebooks)
@@ -37,8 +38,10 @@ def render(book: Book, profile: str, report: Callable[[str, int], None] = lambda
         before = stamp_file.read_text().split() if page.is_file() and stamp_file.is_file() else []
         if before != stamp:
             if verdicts is not None:
+                report("drawing", 0)
                 _draw(book, verdicts)
             stamp_file.unlink(missing_ok=True)
+            report("starting Sphinx", 0)
             if before[:1] != stamp[:1]:  # Sphinx would treat half-written pages as finished
                 shutil.rmtree(book.html, ignore_errors=True)
                 shutil.rmtree(book.build / ".doctrees", ignore_errors=True)
@@ -232,12 +235,12 @@ def _jupyter_book(book: Book, report: Callable[[str, int], None]) -> None:
             while chunk := os.read(process.stdout.fileno(), 1 << 16):
                 copy.write(chunk)
                 tail = tail[-200:] + chunk
-                if found := _PERCENT.findall(tail.decode(errors="replace")):
-                    report(found[-1][0], int(found[-1][1]))
+                if found := progress.of_sphinx(tail.decode(errors="replace")):
+                    report(*found)
         except BaseException:
             process.terminate()
             raise
     if process.returncode:
-        lines = re.sub(r"\x1b\[[0-9;]*m", "", log.read_text(errors="replace")).splitlines()
+        lines = progress.plain(log.read_text(errors="replace")).splitlines()
         troubles = [line for line in lines if re.search(r"WARNING|ERROR|[Ee]xception", line)] or lines[-15:]
         raise BookError("\n".join(["The pages did not render:", *troubles, f"The whole log: {log}"]))

@@ -1,5 +1,6 @@
 """Parts of pages that are computed: runs of the notebooks, rows on record, kept networks, measures, speed."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from string import Template
@@ -23,6 +24,7 @@ class ChapterState(NamedTuple):
     finished: str = ""
     time: str = ""
     memory: str = ""
+    """in GiB"""
     device: str = ""
     versions: str = ""
     why: str = ""
@@ -44,10 +46,10 @@ def _state(book: Book, profile: str, chapter: str, overrides: dict) -> ChapterSt
     return ChapterState(
         chapter,
         "stale" if stale else "fresh",
-        record["finished"][:16].replace("T", " "),
+        record["finished"][5:16].replace("T", " "),  # without the year, as 80 columns are few
         f"{record['wall_s']:.0f} s",
-        execute.gib(environment["peak_memory_bytes"]),
-        environment["device"],
+        f"{environment['peak_memory_bytes'] / 2**30:.1f}",
+        re.sub(" threads?$", "", environment["device"]),
         f"Python {environment['python']}, torch {environment['torch']}",
         stale,
     )

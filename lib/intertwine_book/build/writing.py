@@ -39,15 +39,14 @@ def check_writable(*folders: Path) -> None:
             raise BookError(f"Expected to write into the folder {folder}: {error.strerror}.") from error
 
 
-def place(output: Path, chapter: str) -> Path:
-    """The folder of tables beside an executed notebook, made; a BookError if nothing can be written there.
+def place(output: Path, chapter: str) -> None:
+    """Make the folder of an executed notebook; a BookError if nothing can be written there.
 
     Nor does a chapter write over the notebook of another, whose tables it would report as its own.
     """
     if output.suffix != ".ipynb" or output.is_dir():
         raise BookError(f"Expected the name of a notebook, such as mine.ipynb, was given {output}.")
-    tables = output.with_suffix("")
-    check_writable(tables, output.parent)
+    check_writable(output.parent)
     try:
         held = json.loads(output.read_text())["metadata"].get("intertwine", {}) if output.is_file() else {}
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -56,4 +55,3 @@ def place(output: Path, chapter: str) -> Path:
         raise BookError(
             f"Expected no notebook of another chapter, {output} is of {other}: give another name."
         )
-    return tables

@@ -103,7 +103,8 @@ def _download(source: Source, root: Path) -> None:
         reason = " ".join(str(error).split())  # torchvision's runs over several lines
         raise OSError(
             f"{source.title} is not in {folder} and could not be downloaded ({reason}): "
-            "check the network and the disk and try again, or copy that folder from another machine."
+            "check the network and the disk and try again, copy that folder from another machine, or name "
+            "with INTERTWINE_DATA the folder in which it lies."
         ) from error
 
 
