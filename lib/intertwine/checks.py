@@ -197,3 +197,11 @@ def warn(sentence: str) -> None:
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "intertwine":
         frame, level = frame.f_back, level + 1
     warnings.warn(sentence, stacklevel=level)
+
+
+def check_choice(name: str, given: object, allowed: tuple[object, ...]) -> None:
+    """Raise ValueError unless the argument is one of those allowed."""
+    if given not in allowed:
+        raise ValueError(
+            f"Expected {name} to be one of {', '.join(map(repr, allowed))}, was given {given!r}."
+        )

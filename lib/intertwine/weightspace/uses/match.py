@@ -42,7 +42,8 @@ def match(
     space, the others given, until none changes (the coordinate descent of Ainsworth et al. 2023).
 
     Args:
-        space: the symmetries of both models.
+        space: the symmetries of both models; as found with group="permutation", the element permutes units
+            and does nothing else, as in git re-basin.
         model1, model2: of the same shapes; they are not changed.
         inputs: where given, units are assigned by their activations on these, which should be many.
         sweeps: the most repetitions over all spaces, by weights.
