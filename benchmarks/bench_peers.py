@@ -268,12 +268,9 @@ def weight_matching(width: int, dtype: torch.dtype) -> Calls:
     for k, parameter in enumerate(p for layer in layers for p in layer.parameters()):
         parameter.data = draw(*parameter.shape, dtype=torch.float32, seed=k)
     one = torch.nn.Sequential(layers[0], torch.nn.ReLU(), layers[1], torch.nn.ReLU(), layers[2]).eval()
-    space = weightspace.find_symmetries(one, torch.zeros(1, 10))
-    element = {
-        name: move._replace(log=0 * move.log)
-        for name, move in space.sample(torch.Generator().manual_seed(0)).items()
-    }
-    other = space.act(one, element)  # permuted alone: the peer knows no scales
+    # the question that the peer answers, which knows no scales
+    space = weightspace.find_symmetries(one, torch.zeros(1, 10), group="permutation")
+    other = space.act(one, space.sample(torch.Generator().manual_seed(0)))
     A, B = ([m for m in net if isinstance(m, torch.nn.Linear)] for net in (one, other))
 
     def theirs() -> Tensor:

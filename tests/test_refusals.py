@@ -25,6 +25,7 @@ from intertwine.alignment import (
     reduced_rank,
     statistics,
 )
+from intertwine.checks import check_choice
 from intertwine.data import Dataset, Masks
 from intertwine.dissection import dissect, dissect_each, examples, geodesic, rotation_planes
 from intertwine.dissection.levels import top_quantile
@@ -57,7 +58,6 @@ from intertwine.similarity import (
     svcca,
     u_centred,
 )
-from intertwine.similarity.inputs import check_choice
 from intertwine.stitching import (
     STITCH_RECIPES,
     Entropic,

@@ -206,6 +206,28 @@ def test_a_compiled_network_is_the_one_that_it_was_made_from():
     ).same
 
 
+@pytest.mark.parametrize("hidden", [1, 2])
+def test_a_permutation_that_is_asked_for_is_found_and_a_scale_is_then_a_difference(hidden):
+    torch.manual_seed(0)
+    layers = [layer for _ in range(hidden) for layer in (nn.Linear(4, 4), nn.ReLU())]
+    net, x = nn.Sequential(*layers, nn.Linear(4, 2)).eval(), torch.randn(50, 4, generator=generator(0))
+    space = find_symmetries(net, x, group="permutation")
+    permuted = space.act(net, space.sample(generator(0)))
+    answer = same_network(net, permuted, x, group="permutation")
+    assert answer.same, answer.reason
+    for y, z in zip(net.parameters(), space.act(permuted, answer.element).parameters(), strict=True):
+        assert torch.equal(y, z)
+    unit = answer.element["1"].order[0].tolist().index(1)  # which it is in the first network
+    with torch.no_grad():
+        for y in permuted[0].parameters():
+            y[1] *= 1.2
+        permuted[2].weight[:, 1] /= 1.2
+    assert same_network(net, permuted, x).same
+    answer = same_network(net, permuted, x, group="permutation")
+    assert answer.same is None, answer.reason
+    assert f"once matched by a permutation, they first differ in unit {unit} of '0.weight'" in answer.reason
+
+
 def test_shallow_networks_may_be_in_bfloat16():
     net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).bfloat16().eval()
     assert same_network(net, copy.deepcopy(net), torch.randn(5, 3).bfloat16()).same

@@ -82,6 +82,42 @@ def test_a_planted_element_is_recovered(name):
             torch.testing.assert_close(found[k].mixed, move.mixed, rtol=1e-6, atol=1e-6)
 
 
+def entries(model: nn.Module) -> list[torch.Tensor]:
+    """Of each tensor, sorted."""
+    return [x.flatten().sort().values for x in model.state_dict().values()]
+
+
+@pytest.mark.parametrize("name", ["resnet20", "vgg", "gpt", "llama"])
+def test_a_planted_permutation_is_recovered_where_permutations_alone_are_asked_for(name):
+    model, inputs, _ = built(name)
+    space = find_symmetries(model, inputs, group="permutation")
+    assert space.dimension == 0
+    planted = space.sample(generator(2))
+    other = space.act(model, space.inverse(planted))
+    assert all(map(torch.equal, entries(other), entries(model)))  # to the last bit: gains move along
+    torch.testing.assert_close(other(inputs), model(inputs), rtol=1e-8, atol=1e-9)
+    _, found, undetermined = match(space, model, other)
+    assert undetermined == ()
+    for k, move in planted.items():
+        assert torch.equal(found[k].order, move.order)
+        assert move.log.numel() == move.sign.numel() == 0 and move.mixed is None
+
+
+@pytest.mark.parametrize("name", ["resnet20", "vgg", "gpt", "llama"])
+def test_a_planted_scale_is_not_used_where_permutations_alone_are_asked_for(name):
+    model, inputs, whole = built(name)
+    planted = {
+        k: move._replace(log=0.1 * torch.randn(move.log.shape, generator=generator(k)).double())
+        for k, move in enumerate(whole.identity().values())
+    }
+    other = whole.act(model, planted)
+    assert difference(other, model) > 0.1
+    space = find_symmetries(model, inputs, group="permutation")
+    moved = match(space, model, other).model
+    assert difference(moved, other) == 0  # what is left is the scale: the units are in their places
+    assert difference(match(whole, model, other).model, model) < 1e-6
+
+
 @pytest.mark.parametrize("name", ["qwen", "layer scale"])
 def test_heads_are_recovered_though_their_biases_are_known_before_their_weights(name):
     model, _, space = built(name)

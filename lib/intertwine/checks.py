@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,7 +28,7 @@ def check_finite(weights: nn.Module | Iterable[tuple[str, Tensor]], which: str =
         weights = [*weights.named_parameters(), *statistics]
     for name, x in weights:
         # the sum is one fast pass, but finite numbers, too, may add up to infinity
-        if not x.sum().isfinite() and not x.isfinite().all():
+        if not math.isfinite(abs(x.sum().item())) and not x.isfinite().all():
             raise ValueError(
                 f"Expected models with finite weights, was given NaN or infinity in {name} of the {which}: "
                 f"train it with a smaller lr, or load it anew."
@@ -197,3 +198,11 @@ def warn(sentence: str) -> None:
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "intertwine":
         frame, level = frame.f_back, level + 1
     warnings.warn(sentence, stacklevel=level)
+
+
+def check_choice(name: str, given: object, allowed: tuple[object, ...]) -> None:
+    """Raise ValueError unless the argument is one of those allowed."""
+    if given not in allowed:
+        raise ValueError(
+            f"Expected {name} to be one of {', '.join(map(repr, allowed))}, was given {given!r}."
+        )

@@ -11,6 +11,7 @@ from intertwine.weightspace import WeightSpace, find_symmetries, match, relative
 from intertwine.weightspace.act.action import State
 from intertwine.weightspace.act.space import Element
 from intertwine.weightspace.act.weights import with_state
+from intertwine.weightspace.find import Group
 from intertwine.weightspace.trace.given import eager
 from intertwine.weightspace.trace.run import Run
 from intertwine.weightspace.trace.trace import Outputs, trace
@@ -35,7 +36,9 @@ class Sameness(NamedTuple):
         raise TypeError("Expected a use of `.same`, which is True, False or None, not of the whole answer.")
 
 
-def same_network(one: nn.Module, other: nn.Module, inputs: Any, *, outputs: Outputs = None) -> Sameness:
+def same_network(
+    one: nn.Module, other: nn.Module, inputs: Any, *, outputs: Outputs = None, group: Group | None = None
+) -> Sameness:
     """Whether an element of the group moves one network to the other; else the first unit that differs.
 
     Example:
@@ -65,12 +68,14 @@ def same_network(one: nn.Module, other: nn.Module, inputs: Any, *, outputs: Outp
     Outputs and weights agree if their relative error is below 1e-4, or ε^(2/3) for weights of 16 bits. Where
     names differ, as with a dropout in between, tensors are matched in the order in which the runs meet them.
     ReLU networks with one hidden layer, of any widths, are compared as functions, on all inputs, by
-    `shallow.same_function`.
+    `shallow.same_function`, if no group is named.
 
     Args:
         one, other: in evaluation mode.
         inputs, outputs: as `find_symmetries` takes them. Some dozens of inputs tell functions apart. A
             difference that shows on none of them, as of ReLU and ReLU6 on small numbers, is not seen.
+        group: "permutation" asks for a permutation of units, as in `find_symmetries`. Networks that differ by
+            a scale compute the same, and no such element leads from one to the other: None.
 
     Returns:
         `same`, the `reason` in words, and the `element` that moves the second network to the first.
@@ -79,8 +84,8 @@ def same_network(one: nn.Module, other: nn.Module, inputs: Any, *, outputs: Outp
         `weightspace.equivalent` compares outputs alone, `weightspace.match` brings other networks close.
     """
     one, other = eager(one), eager(other)
-    # for these there is a decision on all inputs
-    if (shallow := _shallow(one, other)) is not None:
+    # for these there is a decision on all inputs, but the symmetry that it finds may be any
+    if group is None and (shallow := _shallow(one, other)) is not None:
         return shallow
     tolerance = tolerated(one, other)
     before, after = (trace(model, inputs, outputs) for model in (one, other))
@@ -95,7 +100,7 @@ def same_network(one: nn.Module, other: nn.Module, inputs: Any, *, outputs: Outp
     if isinstance(named, str):
         found, apart = None, named
     else:
-        found, apart = _matched(one, named, inputs, outputs, tolerance)
+        found, apart = _matched(one, named, inputs, outputs, group, tolerance)
     if not error <= tolerance:  # so is NaN
         apart = apart or "once matched, their weights agree"
         return Sameness(False, f"outputs differ by {error:.2g}; {apart}")
@@ -105,15 +110,16 @@ def same_network(one: nn.Module, other: nn.Module, inputs: Any, *, outputs: Outp
 
 
 def _matched(
-    one: nn.Module, other: nn.Module, inputs: Any, outputs: Outputs, tolerance: float
+    one: nn.Module, other: nn.Module, inputs: Any, outputs: Outputs, group: Group | None, tolerance: float
 ) -> tuple[Element, str]:
     """The element that brings the second closest to the first, and what then still differs, if anything."""
-    space = find_symmetries(one, inputs, outputs=outputs)
+    space = find_symmetries(one, inputs, outputs=outputs, group=group)
     found = match(space, one, other)
     unit = _first_unit(space, space.state(one), space.state(found.model), tolerance)
     left = f", and match leaves open {', '.join(found.undetermined)}" if found.undetermined else ""
+    by = " by a permutation" if group else ""
     # the second is in the order of the first by now
-    return found.element, unit and f"once matched, they first differ in {unit} of the first network{left}"
+    return found.element, unit and f"once matched{by}, they first differ in {unit} of the first network{left}"
 
 
 def _shapes(model: nn.Module) -> dict[str, tuple[int, ...]]:

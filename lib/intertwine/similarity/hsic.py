@@ -5,8 +5,7 @@ from typing import Literal, get_args
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.checks import check_tensor
-from intertwine.similarity.inputs import check_choice
+from intertwine.checks import check_choice, check_tensor
 
 Estimator = Literal["unbiased", "biased"]
 

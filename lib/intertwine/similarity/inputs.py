@@ -1,14 +1,14 @@
 """The first steps of every measure: check two sets of features, choose the samples, and centre."""
 
 import math
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.alignment.channel_statistics import CONSTANT
-from intertwine.checks import check_tensor
+from intertwine.checks import check_choice, check_tensor
 from intertwine.features import channel_axis, rows
 
 Spatial = Literal["samples", "features", "sum", "mean"]
@@ -118,11 +118,3 @@ def check_varies(**features: Tensor) -> None:
                 f"Expected features {name} that vary over the samples, was given constant ones (0, where the "
                 f"measure does not centre), which are similar to nothing: leave them out."
             )
-
-
-def check_choice(name: str, given: Any, allowed: tuple[Any, ...]) -> None:
-    """Raise ValueError unless the argument is one of those allowed."""
-    if given not in allowed:
-        raise ValueError(
-            f"Expected {name} to be one of {', '.join(map(repr, allowed))}, was given {given!r}."
-        )

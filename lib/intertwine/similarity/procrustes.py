@@ -7,9 +7,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.alignment import assignment
-from intertwine.checks import warn
+from intertwine.checks import check_choice, warn
 from intertwine.similarity import inputs
-from intertwine.similarity.inputs import Spatial, check_choice, check_varies, narrowed, pair, scaled
+from intertwine.similarity.inputs import Spatial, check_varies, narrowed, pair, scaled
 
 ProcrustesGroup = Literal["orthogonal", "rotation", "permutation", "grelu"]
 Form = Literal["similarity", "angular"]

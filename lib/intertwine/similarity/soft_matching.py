@@ -9,7 +9,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from intertwine.alignment import assignment
-from intertwine.similarity.inputs import Spatial, centred, check_choice, check_varies, pair, scaled
+from intertwine.checks import check_choice
+from intertwine.similarity.inputs import Spatial, centred, check_varies, pair, scaled
 
 POT = find_spec("ot") is not None
 FEW = 128  # parts, with which the assignment is solved sooner than anything else begins

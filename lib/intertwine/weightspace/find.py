@@ -1,9 +1,10 @@
 """Find the symmetries of any network from one run."""
 
-from typing import Any
+from typing import Any, Literal, get_args
 
 from torch import nn
 
+from intertwine.checks import check_choice
 from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.rules.infer import infer
 from intertwine.weightspace.solve.names import name_spaces
@@ -16,9 +17,17 @@ from intertwine.weightspace.trace.run import Ref, Run, needed
 from intertwine.weightspace.trace.trace import Outputs, trace
 from intertwine.weightspace.uses.check import spaces_that_change_outputs
 
+Group = Literal["permutation"]
+"""Which of all symmetries are asked for."""
+
 
 def find_symmetries(
-    model: nn.Module, example_inputs: Any, *, outputs: Outputs = None, check: bool = True
+    model: nn.Module,
+    example_inputs: Any,
+    *,
+    outputs: Outputs = None,
+    group: Group | None = None,
+    check: bool = True,
 ) -> WeightSpace:
     """Run a model once, and find its hidden spaces, the axes that each of them joins, and its group.
 
@@ -40,6 +49,8 @@ def find_symmetries(
         example_inputs: one tensor, a tuple of arguments, or a mapping of keyword arguments, as a tokenizer's.
         outputs: names or positions of the outputs that have to stay the same, as "logits"; all by default,
             but for a cache.
+        group: "permutation" for those symmetries alone in which units change places (git re-basin), without
+            scalars, signs and matrices; by default all.
         check: to act with one random element on the example, in float64 where the model allows; spaces
             whose elements change the outputs are frozen, and the table says so.
 
@@ -52,9 +63,10 @@ def find_symmetries(
 
     Raises:
         TypeError: arrays, a data set or a stream of batches as example inputs.
-        ValueError: in training mode; the inputs do not fit; or steps depend on values of weights or of real
-            inputs.
+        ValueError: in training mode; the inputs do not fit; steps depend on values of weights or of real
+            inputs; or another group.
     """
+    check_choice("group", group, (None, *get_args(Group)))
     model = eager(model)
     # rules read shapes alone: the entries of all activations would take as much memory as training
     run = trace(model, example_inputs, outputs, values=False)
@@ -64,7 +76,7 @@ def find_symmetries(
     failed: list[tuple[int, int]] = []
     # one wrong element can hide another, so that the network is solved and checked until nothing fails
     while True:
-        space = _solved(run, model, failed)
+        space = _solved(run, model, failed, group)
         bad = spaces_that_change_outputs(space, model, example_inputs) if check and space.spaces else []
         if not bad:
             break
@@ -79,7 +91,7 @@ def find_symmetries(
     return space
 
 
-def _solved(run: Run, model: nn.Module, failed: list[tuple[int, int]]) -> WeightSpace:
+def _solved(run: Run, model: nn.Module, failed: list[tuple[int, int]], group: Group | None) -> WeightSpace:
     """The group, where these axes of parameters do not move."""
     gains, ordered = set[int](), set[int]()
     for module in model.modules():  # a frozen batch norm keeps its weights as buffers
@@ -93,6 +105,9 @@ def _solved(run: Run, model: nn.Module, failed: list[tuple[int, int]]) -> Weight
     inference = infer(run, *({k for k in run.names if run.stored(k)[0] in x} for x in (floating, moving)))
     for index, k in failed:
         inference.freeze((inference.of(Ref(index))[k],), "an element of it changed the outputs when checked")
+    for label in inference.labels.values() if group else ():
+        # of values, too: scalars behind a gain would be free, as the gain absorbs them
+        inference.permute_only(label, "permutations asked for")
     solution = solve(inference)
     used = {ref.index for call in needed(run) for ref in call.refs}
     # a weight that reaches no output could be anything: it is reported, and counts in no dimension

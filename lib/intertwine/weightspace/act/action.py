@@ -131,10 +131,11 @@ class Action:
         # sums of products lose digits in float32, orders and scalars hardly do
         if exact and any(matrix is not None for _, matrix, _ in steps):
             precise = torch.float64
+        whole = not steps or y.numel() <= ROOM
         # along the longest axis that no matrix mixes
         mixed = {dims[-1] for dims, matrix, _ in steps if matrix is not None}
-        at = max({*range(y.ndim)} - mixed, key=lambda k: y.shape[k], default=None)
-        if not steps or y.numel() <= ROOM or at is None:
+        at = None if whole else max({*range(y.ndim)} - mixed, key=lambda k: y.shape[k], default=None)
+        if at is None:
             return _stepped(y, steps, precise).to(dtype or precise)
         new = torch.empty(y.shape, dtype=dtype or precise, device=y.device)
         size = max(1, ROOM * y.shape[at] // y.numel())

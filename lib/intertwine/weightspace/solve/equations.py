@@ -46,6 +46,8 @@ def solutions(
 
     The key None: it is not determined, and the combination is right where other unknowns are 0.
     """
+    if not unknowns:  # as of signs, which few groups have
+        return []
     # a value is a variable, too, and smaller, so that it is eliminated last
     equations: list[Powers] = [
         {(0, i): Fraction(-1), **{(1, k): c for k, c in row.items()}} for i, row in enumerate(conditions)

@@ -133,13 +133,14 @@ class HiddenSpace:
 
     def identity(self) -> Move:
         shape = self.blocks, self.size
-        order = torch.arange(self.size).expand(shape).clone()
+        order = torch.arange(self.size).repeat(self.blocks, 1)
         mixed = None
         if self.matrices is not None:
             mixed = torch.eye(self.size, dtype=torch.float64).expand(self.blocks, -1, -1).clone()
         log = torch.zeros(self.logs, *shape, dtype=torch.float64)
         sign = torch.zeros(self.signs, *shape, dtype=torch.bool)
-        return Move(order, log, sign, mixed, self.vector(self.seen), tuple(sorted(self.parities(self.seen))))
+        powers, parities = self._exponents(self.seen)
+        return Move(order, log, sign, mixed, powers, tuple(sorted(parities)))
 
     def matrix_group(self, unit: Unit) -> MatrixGroup:
         """The group of `intertwine.groups` whose elements act on a factor, in each block."""

@@ -42,7 +42,8 @@ def match(
     space, the others given, until none changes (the coordinate descent of Ainsworth et al. 2023).
 
     Args:
-        space: the symmetries of both models.
+        space: the symmetries of both models; as found with group="permutation", the element permutes units
+            and does nothing else, as in git re-basin.
         model1, model2: of the same shapes; they are not changed.
         inputs: where given, units are assigned by their activations on these, which should be many.
         sweeps: the most repetitions over all spaces, by weights.
@@ -79,14 +80,12 @@ def match(
     # an order needs no more precision than the weights have, a length is a mean; matrices are fitted in more
     moves, undetermined = sweep(space, [target, state], step, blocks_first=True, exact=False, sums=False)
     total = space.element(moves)
-    moved = space.act(model2, total)
-    state = space.folded_state(moved)
-    touched = [k for k in state if solution.touched(k)]
-    if runs or not any(_differ(state[k], target[k]) for k in touched):
-        return Moved(moved, total, space.called(undetermined))
-    del moved
+    if runs:
+        return Moved(space.act(model2, total), total, space.called(undetermined))
+    state = Action(solution, moves, state).tensors(state)
+    apart = any(_differ(state[k], target[k]) for k in state if solution.touched(k))
     everything, unmoved = {*range(len(space.spaces))}, Action(solution, {}, state)
-    for _ in range(sweeps):
+    for _ in range(sweeps if apart else 0):
         before = total
         for hidden in space.spaces:
             if hidden.permuted and hidden.base is None:
@@ -194,19 +193,21 @@ def _assigned(hidden: HiddenSpace, found: list[Rows], given: Likeness | None) ->
             x, y = (normal_scalars(hidden, found, model)[2] for model in (0, 1))
             total = -(x[:, :, None] - y[:, None, :]).square()
         order = torch.stack([*map(_best, total)])
-
-    def ratio(one: Float[Tensor, "b n"], other: Float[Tensor, "b n"]) -> Float[Tensor, "b n"]:
-        other = other.gather(1, order)
-        return torch.where((one > 0) & (other > 0), one / other, 1).log()
-
+    lengths = [(each.factor, _ratio(*each.sizes, order)) for each in found] if hidden.logs else []
+    likeness = [*(weights | (given or {})).items()] if hidden.signs else []
     # weights of zeros, as biases begin with, say nothing of signs
-    likeness = sorted((weights | (given or {})).items(), key=lambda item: (not item[1].any(), len(item[0])))
-    log, sign = solved(
-        hidden,
-        [(each.factor, ratio(*each.sizes)) for each in found],
-        [(parity, alike.gather(2, order[:, :, None])[:, :, 0] < 0) for parity, alike in likeness],
-    )
+    likeness.sort(key=lambda item: (not item[1].any(), len(item[0])))
+    signs = [(parity, alike.gather(2, order[:, :, None])[:, :, 0] < 0) for parity, alike in likeness]
+    log, sign = solved(hidden, lengths, signs)
     return move._replace(order=order, log=log, sign=sign)
+
+
+def _ratio(
+    one: Float[Tensor, "b n"], other: Float[Tensor, "b n"], order: Int[Tensor, "b n"]
+) -> Float[Tensor, "b n"]:
+    """The logarithm of the length of a unit of model 1 over that of model 2; 0 where one of them is 0."""
+    other = other.gather(1, order)
+    return torch.where((one > 0) & (other > 0), one / other, 1).log()
 
 
 def _numbers(hidden: HiddenSpace, found: list[Rows]) -> bool:

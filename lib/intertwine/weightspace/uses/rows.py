@@ -106,7 +106,9 @@ class Rows:
 
 def split(x: Float[Tensor, "b n k"], axis: int, least: int = 1) -> tuple[Tensor, ...]:
     """Parts of no more than a million numbers, but at least so many rows or columns."""
-    return x.split(max(least, ROOM * x.shape[axis] // max(1, x.numel())), axis)
+    if x.numel() <= ROOM:
+        return (x,)
+    return x.split(max(least, ROOM * x.shape[axis] // x.numel()), axis)
 
 
 def places(solution: Solution, hidden: HiddenSpace, state: State) -> Iterator[Place]:

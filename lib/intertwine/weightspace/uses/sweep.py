@@ -211,8 +211,10 @@ def normal_scalars(
 ) -> tuple[Float[Tensor, "k b n"], Bool[Tensor, "l b n"], Float[Tensor, "b n"]]:
     """The scalars that make rows of a model unit vectors with positive sums, and these sums."""
     sums = [(r.factor, r.sums[model]) for r in found]
-    lengths = [(r.factor, -torch.where(r.sizes[model] > 0, r.sizes[model], 1).log()) for r in found]
-    log, sign = solved(hidden, lengths, [(hidden.parities(factor), x < 0) for factor, x in sums])
+    sizes = [(r.factor, r.sizes[model]) for r in found] if hidden.logs else []
+    lengths = [(factor, -torch.where(x > 0, x, 1).log()) for factor, x in sizes]
+    signs = [(hidden.parities(factor), x < 0) for factor, x in sums] if hidden.signs else []
+    log, sign = solved(hidden, lengths, signs)
     move, start = hidden.identity()._replace(log=log, sign=sign), torch.zeros(hidden.blocks, hidden.size)
     return log, sign, sum((hidden.scalars(move, factor) * x for factor, x in sums), start.double())
 
@@ -227,7 +229,8 @@ def solved(
     `lengths` are the required scalars of each factor, as logarithms; `signs` tell where a product of signs
     has to be −1.
     """
-    log, sign = hidden.identity().log, hidden.identity().sign
+    start = hidden.identity()
+    log, sign = start.log, start.sign
     for k, row in enumerate(solutions([hidden.powers(factor, 0) for factor, _ in lengths], hidden.logs)):
         for i, c in row.items():
             if i is not None:
