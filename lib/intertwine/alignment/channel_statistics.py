@@ -7,7 +7,7 @@ as the features are.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
@@ -90,7 +90,7 @@ class Statistics:
         n, p, rounding = len(A), A.shape[1], unit([A, B])
         size = ROWS if within else max(1, NUMBERS // (p + B.shape[1]))
         mean = torch.cat([_sum(X, size) for X in (A, B)]) / n
-        blocks = _centred(A, B, mean, size)
+        blocks = (_centred(a, b, mean) for a, b in zip(A.split(size), B.split(size), strict=True))
         if within:
             root = reduce(_triangle, blocks, mean.new_empty(0, len(mean)))
             total = Statistics(n, p, mean, root, rounding=rounding)
@@ -279,14 +279,14 @@ def _sum(X: Float[Tensor, "n c"], size: int) -> Float[Tensor, " c"]:
     return reduce(add, (x.sum(0, dtype=torch.float64) for x in X.split(size)))
 
 
-def _centred(A: Tensor, B: Tensor, mean: Float[Tensor, " d"], size: int) -> Iterator[Float[Tensor, "rows d"]]:
-    """[A, B] minus the means in float64, so many rows at a time: each number is read and written once."""
-    p = A.shape[1]
-    for a, b in zip(A.split(size), B.split(size), strict=True):
-        both = mean.new_empty(len(a), len(mean))
-        torch.sub(a, mean[:p], out=both[:, :p])
-        torch.sub(b, mean[p:], out=both[:, p:])
-        yield both
+def _centred(
+    A: Float[Tensor, "n p"], B: Float[Tensor, "n q"], mean: Float[Tensor, " d"]
+) -> Float[Tensor, "n d"]:
+    """[A, B] minus the means in float64: each number is read and written once."""
+    both, p = mean.new_empty(len(A), len(mean)), A.shape[1]
+    torch.sub(A, mean[:p], out=both[:, :p])
+    torch.sub(B, mean[p:], out=both[:, p:])
+    return both
 
 
 def _triangle(*parts: Tensor) -> Float[Tensor, "r d"]:

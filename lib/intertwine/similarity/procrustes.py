@@ -83,7 +83,8 @@ def procrustes(
         chord = _rotated_residual(narrowed(X), narrowed(Y), one, other, proper)
     if chord <= CHORD_ROUNDING * torch.finfo(dtype).eps:
         chord = 0.0
-    value = 2 * math.asin(min(chord / 2, 1)) if form == "angular" else 1 - chord / 2
+    half = min(chord / 2, 1)
+    value = 2 * math.asin(half) if form == "angular" else 1 - half
     return torch.tensor(value, dtype=torch.float64, device=X.device)
 
 
