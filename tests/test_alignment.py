@@ -160,10 +160,17 @@ def test_positions_of_feature_maps_are_rows(seed, p, q, space):
         assert same(maps, Statistics.of(A, B))
 
 
-def test_more_rows_than_fit_a_block():
+@pytest.mark.parametrize("within", [True, False])
+def test_more_rows_than_fit_a_block(within):
     A, B = normal(40_000, 3, seed=0), normal(40_000, 2, seed=1)
     A -= A.mean(0)
-    assert close(Statistics.of(A, B).products(centred=True).AB, A.T @ B, 1e-12)
+    total = Statistics.of(A + 3, B, within=within)
+    for found, wanted in zip(
+        total.crossed(centred=True),
+        (A.square().sum(0), A.T @ B, (B - B.mean(0)).square().sum(0)),
+        strict=True,
+    ):
+        assert close(found, wanted, 1e-12)
 
 
 @pytest.mark.parametrize("mean", [0.0, 1e4, 1e6])
@@ -595,7 +602,15 @@ def test_float32_features_have_the_map_of_their_float64_copies():
 
 @pytest.mark.parametrize(
     ("dtype", "kappa", "warns"),
-    [(torch.float64, 1e9, 0), (torch.float64, 2e12, 1), (torch.float32, 1e4, 0), (torch.float32, 5e6, 1)],
+    [
+        (torch.float64, 1e9, 0),
+        (torch.float64, 2e12, 1),
+        (torch.float32, 1e4, 0),
+        (torch.float32, 5e6, 1),
+        (torch.float32, 1e7, 1),
+        (torch.float32, 1e8, 1),
+        (torch.float32, 1e10, 1),
+    ],
 )
 def test_where_rounding_may_be_all_that_varies_a_fit_warns(dtype, kappa, warns):
     A = conditioned(400, 6, kappa, seed=5).to(dtype)
@@ -604,6 +619,31 @@ def test_where_rounding_may_be_all_that_varies_a_fit_warns(dtype, kappa, warns):
         fitted = fit(A, A @ normal(6, 6, seed=6).to(dtype))
     assert len(caught) == warns and all("the map is not known" in str(each.message) for each in caught)
     assert fitted.r2 > 1 - 1e-9  # which does not show it
+
+
+LAYERS: dict[str, Callable[[], list[nn.Module]]] = {
+    "wider than its inputs": lambda: [nn.Linear(8, 64)],
+    "layer norm": lambda: [nn.Linear(8, 32), nn.ReLU(), nn.LayerNorm(32)],
+    "batch norm": lambda: [nn.Linear(8, 32), nn.BatchNorm1d(32)],
+    "ReLU": lambda: [nn.Linear(8, 16), nn.ReLU()],
+    "softmax": lambda: [nn.Softmax(-1)],
+}
+
+
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("name", LAYERS)
+def test_dependences_that_a_layer_has_are_decided_without_a_warning(name, affine):
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        layer = nn.Sequential(*LAYERS[name]())
+    x = normal(1000, 8, seed=0)
+    with torch.no_grad():
+        A = layer(x.float()), layer.double()(x)
+    B = x[:, :2] + 0.1 * normal(1000, 2, seed=1)
+    fitted = fit(A[0], B, affine=affine)  # warnings are errors
+    X, Y = (Z - Z.mean(0) for Z in (A[1], B)) if affine else (A[1], B)
+    wanted = torch.linalg.pinv(X, rtol=1e-5) @ Y
+    assert (fitted.weight.T - wanted).norm() < 0.01 * wanted.norm()
 
 
 @pytest.mark.parametrize("closed_form", [least_squares, reduced_rank, lasso, orthogonal, permutation])

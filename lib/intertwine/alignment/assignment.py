@@ -86,10 +86,14 @@ def unit_assignment(
     power, AB = (product.cpu() for product in statistics.crossed(centred=affine)[:2])
     power = power[:, None]
     # ‖d·a − b‖² is quadratic in d: the best d in the group is the one nearest to the best of all
-    d = scalars.nearest(AB / torch.where(power > 0, power, 1))
+    one = scalars == TRIVIAL  # which is known without a look at all pairs
+    d = torch.ones_like(power) if one else scalars.nearest(AB / torch.where(power > 0, power, 1))
     # power·d² − 2d·AB; ‖b‖² is left out: it counts once in every matching, with a partner or without
-    outputs, inputs = assignment((power * d).sub_(AB, alpha=2).mul_(d).T)
-    return inputs, outputs, d[inputs, outputs]
+    cost = power.sub(AB, alpha=2) if one else (power * d).sub_(AB, alpha=2).mul_(d)
+    inputs, outputs = assignment(cost)
+    order = outputs.argsort()
+    inputs, outputs = inputs[order], outputs[order]
+    return inputs, outputs, d.expand_as(AB)[inputs, outputs]
 
 
 def monomial(statistics: Statistics, scalars: ScalarGroup, *, affine: bool = False) -> LinearMap:
@@ -108,9 +112,9 @@ def monomial(statistics: Statistics, scalars: ScalarGroup, *, affine: bool = Fal
     `scalars` are as `intertwine.groups.scalar_group` decides them for an activation.
     """
     inputs, outputs, d = unit_assignment(statistics, scalars, affine=affine)
-    M = torch.zeros(statistics.widths, dtype=d.dtype)
-    M[inputs, outputs] = d
-    return LinearMap.of(M, statistics, affine)
+    weight = torch.zeros(statistics.widths[::-1], dtype=d.dtype)
+    weight[outputs, inputs] = d
+    return LinearMap.of(weight.T, statistics, affine)
 
 
 def permutation(statistics: Statistics, *, affine: bool = False) -> LinearMap:

@@ -6,6 +6,7 @@ decomposition is kept, a root R with RᵀR = S: of the same size, merged by one 
 as the features are.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -21,8 +22,8 @@ from intertwine.checks import check_tensor
 from intertwine.devices import unit
 from intertwine.features import channel_axis, rows
 
-ROWS = 2**14  # at a time: enough that to merge their roots costs little, few enough for a CPU's cache
-NUMBERS = 2**19  # at a time where there are no roots to merge: their copies in float64 stay in the cache
+ROWS = 2**14  # at a time: enough that to merge their roots costs little, few enough for memory
+NUMBERS = 2**17  # at a time where there are no roots to merge: their copies in float64 stay in the cache
 CONSTANT = 1e-12  # a channel of float64 is constant if it deviates by less than this share of its mean
 
 
@@ -86,11 +87,21 @@ class Statistics:
         """
         _check(A, B)
         A, B = (rows(X.detach()) for X in (A, B))
-        size = ROWS if within else max(1, NUMBERS // (A.shape[1] + B.shape[1]))
-        blocks = zip(A.split(size), B.split(size), strict=True)
-        total = reduce(add, (_of_block(a, b, within) for a, b in blocks))
+        n, p, rounding = len(A), A.shape[1], unit([A, B])
+        size = ROWS if within else max(1, NUMBERS // (p + B.shape[1]))
+        mean = torch.cat([_sum(X, size) for X in (A, B)]) / n
+        blocks = (_centred(a, b, mean) for a, b in zip(A.split(size), B.split(size), strict=True))
+        if within:
+            root = reduce(_triangle, blocks, mean.new_empty(0, len(mean)))
+            total = Statistics(n, p, mean, root, rounding=rounding)
+        else:
+            AB, squares = mean.new_zeros(p, B.shape[1]), torch.zeros_like(mean)
+            for both in blocks:
+                AB.addmm_(both[:, :p].T, both[:, p:])
+                squares += both.square_().sum(0)
+            total = Statistics(n, p, mean, None, Crossing(AB, squares), rounding)
         # a sum is finite only if all its terms are; squares, as products of huge numbers overflow later
-        if not total._crossing.squares.sum().isfinite():
+        if not math.isfinite(total._squares.sum().item()):
             raise ValueError(
                 "Expected finite features, was given NaN, infinite or huge ones: use float32 or less."
             )
@@ -107,8 +118,8 @@ class Statistics:
         apart = step * (self.n * other.n / n) ** 0.5
         if self.root is not None and other.root is not None:
             return Statistics(n, self.p, mean, _triangle(self.root, other.root, apart), rounding=rounding)
-        (AB, squares), (AB2, squares2), p = self._crossing, other._crossing, self.p
-        crossing = Crossing(AB + AB2 + apart[:p].outer(apart[p:]), squares + squares2 + apart**2)
+        AB, p = self._AB + other._AB, self.p
+        crossing = Crossing(AB.addr_(apart[:p], apart[p:]), self._squares + other._squares + apart**2)
         return Statistics(n, p, mean, None, crossing, rounding)
 
     @property
@@ -117,11 +128,19 @@ class Statistics:
         return self.p, len(self.mean) - self.p
 
     @cached_property
-    def _crossing(self) -> Crossing:
+    def _AB(self) -> Float[Tensor, "p q"]:
         if self.root is None:
             assert self.crossing is not None
-            return self.crossing
-        return Crossing(self.root[:, : self.p].T @ self.root[:, self.p :], self.root.square().sum(0))
+            return self.crossing.AB
+        # both are triangular together, so that A is 0 in the rows past the p-th
+        return self.root[: self.p, : self.p].T @ self.root[: self.p, self.p :]
+
+    @cached_property
+    def _squares(self) -> Float[Tensor, " d"]:
+        if self.root is None:
+            assert self.crossing is not None
+            return self.crossing.squares
+        return self.root.square().sum(0)
 
     def roots(self, *, centred: bool = False) -> tuple[Float[Tensor, "r p"], Float[Tensor, "r q"]]:
         """Two matrices with the products of A and B, minus their means if `centred`, of at most p + q rows.
@@ -170,12 +189,22 @@ class Statistics:
             >>> Statistics.of(one, other, within=False).crossed()[0]
             tensor([4., 4.], dtype=torch.float64)
         """
-        (AB, squares), p, mean, varies = self._crossing, self.p, self.mean, self._varies
+        (of_A, of_B), AB, p, mean = self.squares(centred=centred), self._AB, self.p, self.mean
         if not centred:
-            squares, AB = squares + self.n * mean**2, AB.addr(mean[:p], mean[p:], alpha=self.n)
-        elif not varies.all():
-            squares, AB = squares * varies, AB * varies[:p].outer(varies[p:])
-        return squares[:p], AB, squares[p:]
+            AB = AB.addr(mean[:p], mean[p:], alpha=self.n)
+        elif not self._varies.all():
+            AB = AB * self._varies[:p].outer(self._varies[p:])
+        return of_A, AB, of_B
+
+    def squares(self, *, centred: bool = False) -> tuple[Float[Tensor, " p"], Float[Tensor, " q"]]:
+        """The diagonals of AᵀA and BᵀB, as in `products`: the squares of every channel, summed over the rows.
+
+        Example:
+            >>> Statistics.of(torch.ones(4, 2), torch.ones(4, 1)).squares()[0]
+            tensor([4., 4.], dtype=torch.float64)
+        """
+        squares = self._squares * self._varies if centred else self._squares + self.n * self.mean.square()
+        return squares[: self.p], squares[self.p :]
 
     def noise(self, *, centred: bool = False) -> Float[Tensor, " p"]:
         """The share of the diagonal of AᵀA, as in `products`, that the rounding of A's entries may be.
@@ -186,14 +215,12 @@ class Statistics:
             >>> bool(noise < 1.5e-4)  # of the deviation, which is 1
             True
         """
-        varying = self._crossing.squares[: self.p]
-        squares = varying + self.n * self.mean[: self.p] ** 2
-        varying = varying * self._varies[: self.p] if centred else squares
+        squares, varying = self.squares()[0], self.squares(centred=centred)[0]
         return torch.where(varying > 0, self.rounding**2 * squares / varying, 0)
 
-    @property
+    @cached_property
     def _varies(self) -> Bool[Tensor, " d"]:
-        return self._crossing.squares > self.n * (max(CONSTANT, self.rounding) * self.mean) ** 2
+        return self._squares > self.n * (max(CONSTANT, self.rounding) * self.mean).square()
 
     def residual(self, weight: Float[Tensor, "q p"], bias: Float[Tensor, " q"] | None = None) -> float:
         """‖A·weightᵀ + bias − B‖², the sum of squares over rows and channels, ≥ 0.
@@ -217,8 +244,7 @@ class Statistics:
             left = (self.root[:, :p] @ W.T - self.root[:, p:]).square().sum()
         else:
             # tr(W S_AA Wᵀ − 2 W S_AB + S_BB) by differences that are small for a good fit: digits stay
-            AB, squares = self._crossing
-            shared = (W * AB.T).sum(1)
+            squares, shared = self._squares, (W * self._AB.T).sum(1)
             left = (W.square() @ squares[:p] - shared).sum() + (squares[p:] - shared).sum()
         return (left + self.n * gap @ gap).clamp(min=0).item()
 
@@ -249,21 +275,24 @@ def _two(batch: object) -> tuple[Tensor, Tensor]:
     return A, B
 
 
-def _of_block(A: Float[Tensor, "n p"], B: Float[Tensor, "n q"], within: bool) -> Statistics:
-    n, p, rounding = len(A), A.shape[1], unit([A, B])
-    both = torch.cat([A.double(), B.double()], 1)
-    mean = both.mean(0)
-    both -= mean
-    if within:
-        return Statistics(n, p, mean, _triangle(both), rounding=rounding)
-    crossing = Crossing(both[:, :p].T @ both[:, p:], both.square_().sum(0))
-    return Statistics(n, p, mean, None, crossing, rounding)
+def _sum(X: Float[Tensor, "n c"], size: int) -> Float[Tensor, " c"]:
+    return reduce(add, (x.sum(0, dtype=torch.float64) for x in X.split(size)))
+
+
+def _centred(
+    A: Float[Tensor, "n p"], B: Float[Tensor, "n q"], mean: Float[Tensor, " d"]
+) -> Float[Tensor, "n d"]:
+    """[A, B] minus the means in float64: each number is read and written once."""
+    both, p = mean.new_empty(len(A), len(mean)), A.shape[1]
+    torch.sub(A, mean[:p], out=both[:, :p])
+    torch.sub(B, mean[p:], out=both[:, p:])
+    return both
 
 
 def _triangle(*parts: Tensor) -> Float[Tensor, "r d"]:
     """The upper triangular R with the products RᵀR of all rows together."""
-    rows = parts[0] if len(parts) == 1 else torch.cat([part.view(-1, part.shape[-1]) for part in parts])
-    return torch.linalg.qr(rows, mode="r").R
+    some = [part.view(-1, part.shape[-1]) for part in parts if len(part)]
+    return torch.linalg.qr(some[0] if len(some) == 1 else torch.cat(some), mode="r").R
 
 
 def _positions(X: Tensor) -> torch.Size:

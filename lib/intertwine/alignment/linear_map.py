@@ -38,7 +38,7 @@ class LinearMap:
         """The map M, with the best bias if `affine`, and its residual on these statistics."""
         weight, p = M.T.to(statistics.mean).contiguous(), statistics.p
         bias = statistics.mean[p:] - weight @ statistics.mean[:p] if affine else None
-        total = statistics.crossed(centred=affine)[2].sum().item()
+        total = statistics.squares(centred=affine)[1].sum().item()
         return LinearMap(weight, bias, statistics.residual(weight, bias), total)
 
     @property
@@ -84,7 +84,7 @@ class LinearMap:
             0.0
         """
         statistics, centred = Statistics.of(A, B), self.bias is not None
-        total = statistics.crossed(centred=centred)[2].sum().item()
+        total = statistics.squares(centred=centred)[1].sum().item()
         return LinearMap(self.weight, self.bias, statistics.residual(self.weight, self.bias), total).r2
 
     def as_module(self, *, convolution: bool = False) -> nn.Linear | nn.Conv2d:

@@ -9,8 +9,9 @@ Both enter by the triangular factor of [A, B], so that nothing is squared: a sol
 Where A's columns are linearly dependent many M give the same AM; that of least norm is returned, A⁺B. The
 dependence is decided in channels of unit deviation (of unit root mean square without bias), so that no unit
 of measurement matters: directions with less than 10⁻¹³ of the deviation of the largest count as rounding, and
-so do directions along which the rounding of the features' own dtype may be all that varies. Near that limit
-the data cannot decide, R² does not show it, and a UserWarning says so.
+so do directions along which the rounding of the features' own dtype may be all that varies, and those up to
+ten times that where all others vary a thousand times more. Without such a cliff the data cannot decide, R²
+does not show it, and a UserWarning says so. One real direction behind a cliff cannot be told from rounding.
 """
 
 import warnings
@@ -27,6 +28,7 @@ from intertwine.checks import warn
 
 CUTOFF = 1e-13  # of the largest singular value of channels of unit deviation: less is rounding
 DECIDED = 10  # times the rounding: M is known to a tenth or better along a direction that varies so much
+CLIFF = 1000  # times less than every other direction, or ε^-½ where that is less: an exact dependence
 
 
 def least_squares(statistics: Statistics, *, affine: bool = False) -> LinearMap:
@@ -100,8 +102,8 @@ def orthogonal(statistics: Statistics, *, affine: bool = False) -> LinearMap:
                 [...0., -1., ...0.],
                 [...0., ...0., -1.]], dtype=torch.float64)
 
-    scipy's orthogonal_procrustes finds UVᵀ in 0.5 to 0.8 of the time; the rest is the residual, the check for
-    finite features, and the float64 that features in float32 need.
+    scipy's orthogonal_procrustes finds UVᵀ alone. Means, the residual and, for features in float32, float64
+    are arithmetic on top of that.
 
     Raises:
         ValueError: p > q, where no such M exists.
@@ -168,7 +170,7 @@ def _whitened(statistics: Statistics, affine: bool) -> tuple[Float[Tensor, "p k"
     W's columns are orthogonal to the null space of A, which is decided as the module says.
     """
     A, B = (each[: statistics.p] for each in statistics.roots(centred=affine))  # A is triangular
-    deviation = A.norm(dim=0)
+    deviation = A.square().sum(0).sqrt()
     # columns of one length: no unit of a channel decides what is rounding
     scale = torch.where(deviation > 0, deviation, 1)
     A, noise = A / scale, statistics.noise(centred=affine)
@@ -180,11 +182,19 @@ def _whitened(statistics: Statistics, affine: bool) -> tuple[Float[Tensor, "p k"
             return inverse / scale[:, None], B
     U, values, Vh = torch.linalg.svd(A)
     values, V = F.pad(values, (0, len(Vh) - len(values))), Vh.T
-    rounding = CUTOFF * values[0]
-    limit = (noise @ V.square()).sqrt().clamp(min=rounding)
-    kept = values > limit
-    # what is below the limit may be an exact dependence, as of channels behind a layer norm: no harm
-    if k := int((kept & (values < DECIDED * limit)).sum()):
+    entries = (noise @ V.square()).sqrt()  # what their rounding alone makes of a direction
+    limit = entries.clamp(min=CUTOFF * values[0])
+    kept, rounded = values > limit, values < DECIDED * entries
+    doubtful = kept & (values < DECIDED * limit)
+    if rounded.any():
+        # an exact dependence, as of channels behind a layer norm, which rounds more than once, is a cliff: no
+        # harm. Where values fall step by step, none of them tells whether it is the last one that is real
+        cliff = min(CLIFF, statistics.rounding**-0.5)
+        if (values[kept & ~rounded] > cliff * values[rounded].amax()).all():
+            kept, doubtful = kept & ~rounded, doubtful & ~rounded
+        else:
+            doubtful |= rounded
+    if k := int(doubtful.sum()):
         warn(
             f"Expected features that vary by more than their rounding, was given {k} of {len(V)} directions "
             f"that hardly do: along these the map is not known, whatever its R²; leave out channels that "

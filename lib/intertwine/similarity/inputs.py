@@ -12,6 +12,7 @@ from intertwine.checks import check_choice, check_tensor
 from intertwine.features import channel_axis, rows
 
 Spatial = Literal["samples", "features", "sum", "mean"]
+LARGE_MEAN = 2.0**-10  # of a mean: where deviations are larger, its rounding is lost in that of the features
 
 
 def pair(
@@ -47,18 +48,20 @@ def pair(
             "Expected a measure with a kernel for spatial='sum', which sums kernels over space: choose "
             "'samples', 'features' or 'mean'."
         )
-    first, second = (Z.movedim(channel_axis(Z), 1).shape[2:] for Z in (X, Y))
-    if spatial == "samples" and first != second:
-        raise ValueError(
-            f"Expected feature maps of one size for spatial='samples', was given {shapes}: resample one, or "
-            f"choose 'features' or 'mean'."
-        )
-    samples = len(X) * (first.numel() if spatial == "samples" else 1)
+    samples = len(X)
+    if spatial == "samples":
+        first, second = (Z.movedim(channel_axis(Z), 1).shape[2:] for Z in (X, Y))
+        if first != second:
+            raise ValueError(
+                f"Expected feature maps of one size for spatial='samples', was given {shapes}: resample one, "
+                f"or choose 'features' or 'mean'."
+            )
+        samples *= first.numel()
     if samples < least:
         raise ValueError(f"Expected at least {least} samples, was given {samples}: use more inputs.")
     for Z in (X, Y):
         # a sum keeps every NaN and infinity, and needs no array of flags
-        if not Z.sum(dtype=torch.float64).isfinite():
+        if not math.isfinite(Z.detach().sum(dtype=torch.float64).item()):
             raise ValueError("Expected finite features, was given NaN, infinite or huge ones: find where.")
     return arranged(X, spatial, dtype), arranged(Y, spatial, dtype)
 
@@ -85,9 +88,14 @@ def centred(X: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
     """X minus its mean over samples; a column that is constant up to rounding becomes exactly 0."""
     mean = X.mean(0)
     Z = X - mean
+    size = mean.detach().abs()
+    # one sample mostly tells, without a pass over all, that no mean is large beside the deviations; a column
+    # that is 0 everywhere has neither
+    if not (Z.detach()[0].abs() < LARGE_MEAN * size).any():
+        return Z
     Z -= Z.mean(0)  # the rounding of a large mean
-    limit = CONSTANT * mean.detach().abs()
-    if not (Z.detach()[0].abs() <= limit).any():  # one sample mostly tells, without a pass over all
+    limit = CONSTANT * size
+    if not (Z.detach()[0].abs() < limit).any():
         return Z
     return Z.masked_fill(Z.detach().abs().amax(0) <= limit, 0)
 

@@ -1,5 +1,6 @@
 """Procrustes measures: how near one set of features comes to the other when a group may act."""
 
+import math
 from typing import Literal, get_args
 
 import torch
@@ -14,6 +15,7 @@ from intertwine.similarity.inputs import Spatial, check_varies, narrowed, pair, 
 ProcrustesGroup = Literal["orthogonal", "rotation", "permutation", "grelu"]
 Form = Literal["similarity", "angular"]
 FAR = 0.1  # from a similarity of 1 on δ² = 2 − 2·similarity loses one digit at most
+TINY = 2.0**-40  # a norm from here to its inverse has squares in the range of float32
 CHORD_ROUNDING = 4  # units of rounding, which alone may have made such a distance between vectors of norm 1
 
 
@@ -66,9 +68,10 @@ def procrustes(
     check_choice("group", group, get_args(ProcrustesGroup))
     check_choice("form", form, get_args(Form))
     check_choice("dtype", dtype, (torch.float64, torch.float32))
-    X, Y = (_normalised(Z, group, centred).to(dtype) for Z in pair(X, Y, spatial, dtype=dtype))
+    X, Y = pair(X, Y, spatial, dtype=dtype)
+    (X, one), (Y, other) = (_prepared(Z, group, centred, dtype) for Z in (X, Y))
     if group in ("permutation", "grelu"):
-        chord = _matched_residual(X, Y)
+        chord = _matched_residual(X, Y, one, other)
     else:
         # where widths differ or samples are few a direction is free: its sign makes any Q a rotation
         proper = group == "rotation" and X.shape[1] == Y.shape[1] <= len(X)
@@ -77,11 +80,12 @@ def procrustes(
                 "Expected 3 samples or more, was given 2: centred, they are a rotation of any other 2, up to "
                 "scale, so that Procrustes finds no difference whatever the features; use more samples."
             )
-        chord = _rotated_residual(narrowed(X), narrowed(Y), proper)
-    chord = torch.where(chord > CHORD_ROUNDING * torch.finfo(dtype).eps, chord, 0).double()
-    if form == "angular":
-        return 2 * (chord / 2).clamp(max=1).asin()
-    return 1 - chord / 2
+        chord = _rotated_residual(narrowed(X), narrowed(Y), one, other, proper)
+    if chord <= CHORD_ROUNDING * torch.finfo(dtype).eps:
+        chord = 0.0
+    half = min(chord / 2, 1)
+    value = 2 * math.asin(half) if form == "angular" else 1 - half
+    return torch.tensor(value, dtype=torch.float64, device=X.device)
 
 
 def grelu_procrustes(
@@ -114,40 +118,50 @@ def grelu_procrustes(
     return procrustes(X, Y, "grelu", centred=corrected, spatial=spatial)
 
 
-def _normalised(X: Float[Tensor, "n c"], group: str, centre: bool) -> Float[Tensor, "n m"]:
-    X = scaled(X)  # first, as the sum of large float32 numbers would overflow
-    X = inputs.centred(X) if centre else X
-    check_varies(given=X)
+def _prepared(
+    X: Float[Tensor, "n c"], group: str, centre: bool, dtype: torch.dtype
+) -> tuple[Float[Tensor, "n m"], float]:
+    """X in this dtype, centred if `centre`, and its norm; scaled before, where squares would vanish."""
+    Z = inputs.centred(X) if centre else X
+    norm = torch.linalg.vector_norm(Z).item()
+    if not TINY < norm < 1 / TINY:
+        X = scaled(X)  # X first, as even the sum of large numbers may have been infinite
+        Z = inputs.centred(X) if centre else X
+        check_varies(given=Z)
+        norm = torch.linalg.vector_norm(Z).item()
     if group == "grelu":
-        X = X[:, X.any(0)]
-        X = X / X.abs().amax(0)  # first, as squares of small columns would vanish
-        X = X / X.norm(dim=0)
-    return X
+        Z = Z[:, Z.any(0)]
+        Z = Z / Z.abs().amax(0)  # first, as squares of small columns would vanish
+        Z = Z / Z.norm(dim=0)
+        norm = math.sqrt(Z.shape[1])
+    return Z.to(dtype), norm
 
 
-def _matched_residual(X: Float[Tensor, "n p"], Y: Float[Tensor, "n q"]) -> Float[Tensor, ""]:
-    """‖X − YP‖ of X and Y divided by their norms."""
-    product = X.T @ Y / (X.norm() * Y.norm())
+def _matched_residual(X: Float[Tensor, "n p"], Y: Float[Tensor, "n q"], one: float, other: float) -> float:
+    """‖X − YP‖ of X and Y divided by their norms, `one` and `other`."""
+    product = (X.T @ Y).div_(one * other)
     rows, columns = assignment(product, maximize=True)
-    if (gain := product[rows, columns].sum()) < 1 - FAR:
-        return (2 - 2 * gain).sqrt()
-    X, Y = X / X.norm(), Y / Y.norm()
+    if (gain := product[rows, columns].sum().item()) < 1 - FAR:
+        return math.sqrt(2 - 2 * gain)
+    X, Y = X / one, Y / other
     squares = X.square().sum() - X[:, rows].square().sum()  # of unmatched columns
     squares = squares + Y.square().sum() - Y[:, columns].square().sum()
     squares = squares.clamp(min=0) * (X.shape[1] != Y.shape[1])  # there are none otherwise
-    return (squares + (X[:, rows] - Y[:, columns]).square().sum()).sqrt()
+    return math.sqrt((squares + (X[:, rows] - Y[:, columns]).square().sum()).item())
 
 
-def _rotated_residual(X: Float[Tensor, "n p"], Y: Float[Tensor, "n q"], proper: bool) -> Float[Tensor, ""]:
-    """‖XQ − Y‖ of X and Y divided by their norms."""
-    product = X.T @ Y / (X.norm() * Y.norm())
+def _rotated_residual(
+    X: Float[Tensor, "n p"], Y: Float[Tensor, "n q"], one: float, other: float, proper: bool
+) -> float:
+    """‖XQ − Y‖ of X and Y divided by their norms, `one` and `other`."""
+    product = (X.T @ Y).div_(one * other)
     # the singular values alone take less than half of the time; SO(c) needs the vectors' signs, too
-    if not proper and (gain := torch.linalg.svdvals(product).sum()) < 1 - FAR:
-        return (2 - 2 * gain).sqrt()
-    X, Y = X / X.norm(), Y / Y.norm()
+    if not proper and (gain := torch.linalg.svdvals(product).sum().item()) < 1 - FAR:
+        return math.sqrt(2 - 2 * gain)
+    X, Y = X / one, Y / other
     width = max(X.shape[1], Y.shape[1])
     X, Y = (torch.nn.functional.pad(Z, (0, width - Z.shape[1])) for Z in (X, Y))
     U, _, Vh = torch.linalg.svd(X.T @ Y)
     if proper and torch.det(U) * torch.det(Vh) < 0:
         U = torch.cat([U[:, :-1], -U[:, -1:]], 1)  # costs the least singular value
-    return torch.linalg.norm(X @ (U @ Vh) - Y)
+    return torch.linalg.vector_norm(X @ (U @ Vh) - Y).item()
