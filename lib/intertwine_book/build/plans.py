@@ -60,7 +60,7 @@ def left(book: Book, name: str, settings: Mapping[str, Any]) -> str:
         found = plans(node, book.recorded(name))
     except Exception as error:  # of a notebook of one's own, say, whose plans are made from rows
         return f"{name}: what is missing cannot be counted before it runs ({error})"
-    cases, missing = (sum(map(len, lists)) for lists in zip(*(each[1:3] for each in found), strict=True))
+    cases, missing = sum(len(each.cases) for each in found), sum(len(each.missing) for each in found)
     hours = sum(each.hours for each in found)
     cost = f", about {hours:.1f} h where the others were computed" if hours else ""
     return f"{name}: {missing:,} of {cases:,} cases are missing{cost}" if missing else ""
