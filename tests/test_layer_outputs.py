@@ -107,7 +107,7 @@ def test_what_has_no_first_tensor_or_uses_another_is_refused():
     with pytest.raises(ValueError, match=r"only the first tensor that 'rnn' returns to be used"):
         stitch(last, last, at="rnn", kind=torch.eye(8))
     hooked = Branching(nn.GRU(5, 8, batch_first=True), last=True)
-    with pytest.raises(ValueError, match=r"of a tuple, its first tensor"):
+    with pytest.raises(ValueError, match=r"alone to cross the cut, of a tuple its first"):
         stitch(hooked, hooked, at="rnn", kind="permutation", train=DATA, device="cpu")
     with pytest.raises(ValueError, match=r"returned a tuple with a packed sequence first"):
         first_tensor((pack_sequence([X[0]]), X), "rnn")
