@@ -157,10 +157,10 @@ def _parts(
     """A copy, cut after a layer; a signal (n, channels, positions) crosses as (n, positions, channels)."""
     model = copy.deepcopy(model).eval()  # before fx makes constants of decisions by the mode
     try:
-        front, back = split(model, layer, shortcuts=shortcut != "refuse")
+        alone = shortcut == "refuse"
+        front, back = split(model, layer, shortcuts=not alone)
         # a chain's slices would hand on a whole tuple, of which other entries need not have images first
-        alone = shortcut == "refuse" and example is not None
-        if alone and not isinstance(run_part(front, example[:1]), Tensor):
+        if alone and example is not None and not isinstance(run_part(front, example[:1]), Tensor):
             front, back = by_hooks(model, layer, example)
     except Untraceable:
         if example is None:

@@ -217,8 +217,8 @@ def status(profile: str) -> None:
 
     table = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
     for heading in ("notebook", "state", "last run", "time", "GiB", "device"):
-        right = "right" if heading in ("time", "GiB") else "left"
-        table.add_column(heading, no_wrap=heading != "device", justify=right)
+        numbers = heading in ("time", "GiB")
+        table.add_column(heading, no_wrap=heading != "device", justify="right" if numbers else "left")
     found = states(book, profile)
     for each in found:
         table.add_row(*each[:6])

@@ -193,7 +193,8 @@ def _assigned(hidden: HiddenSpace, found: list[Rows], given: Likeness | None) ->
             x, y = (normal_scalars(hidden, found, model)[2] for model in (0, 1))
             total = -(x[:, :, None] - y[:, None, :]).square()
         order = torch.stack([*map(_best, total)])
-    lengths = [(each.factor, _ratio(*each.sizes, order)) for each in found] if hidden.logs else []
+    measured = found if hidden.logs else []
+    lengths = [(each.factor, _ratio(each.sizes[0], each.sizes[1], order)) for each in measured]
     likeness = [*(weights | (given or {})).items()] if hidden.signs else []
     # weights of zeros, as biases begin with, say nothing of signs
     likeness.sort(key=lambda item: (not item[1].any(), len(item[0])))
