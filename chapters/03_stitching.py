@@ -33,7 +33,7 @@
 # **A permutation of the channels with positive scalings nearly suffices in wide networks** ({numref}`fig-penalties`):
 # on CIFAR-10, trained by the task and with batch norm re-estimated, it loses
 # {fact}`03_stitching.equal_group_low:.0f` to {fact}`03_stitching.equal_group_high:.0f` points of accuracy, on average
-# over pairs.
+# over pairs; with batch norm frozen {fact}`03_stitching.group_low:.0f` to {fact}`03_stitching.group_high:.0f`.
 # An arbitrary permutation, not trained, loses {fact}`03_stitching.arbitrary_low:.0f` to
 # {fact}`03_stitching.arbitrary_high:.0f`.
 

@@ -285,7 +285,7 @@ PRINTED = pd.DataFrame(
 )
 SHOWN = {("G_ReLU", 3): [5.2, 11.8], ("G_ReLU", 14): [4.4, 8.1]}  # intervals that the figure has
 SHOWN |= {("rank 2", 3): [19.3, 23.9], ("rank 1", 3): [38.8, 46.3]}
-PAPER = {"dataset": "cifar10", "width": 64, "epochs": 50, "training": "the authors'"}
+PAPER = {"dataset": "cifar10", "width": 64, "epochs": 50, "training": zoo.THEIRS}
 PAPER |= {"optimiser": "plain SGD", "stitch_epochs": 20}
 PAPER |= {"stitch_images": 50_000, "test_images": 10_000, "batch_norm": "re-estimated in both networks"}
 PAPER |= {"bias": "none", "start": "random", "batch_size": 32, "augmentation": "flips and shifts"}
@@ -398,12 +398,11 @@ IN_PRINT = {"batch_norm": {"re-estimated": "re-estimated in network 2"}, "start"
 
 
 def as_printed(rows):
-    """Rows in the terms of the paper: `stitch_images` of ours choose the epoch, too, and who has 50 epochs is trained
-    by the authors' recipe."""
+    """Rows in the terms of the paper: `stitch_images` of ours choose the epoch, too."""
     if not isinstance(rows, pd.DataFrame):
         return rows
     if "epochs" in rows:
-        rows = rows.assign(training=rows["epochs"].eq(50).map({True: "the authors'", False: "this book's"}))
+        rows = zoo.with_training(rows)
     rows = rows.replace({name: words for name, words in IN_PRINT.items() if name in rows})
     chosen = rows.get("validation_images", 0)
     return rows.assign(stitch_images=rows["stitch_images"] - chosen) if "stitch_images" in rows else rows

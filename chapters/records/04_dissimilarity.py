@@ -165,14 +165,6 @@ def long(rows, columns=("grelu", "orthogonal")):
     return pd.concat(parts, ignore_index=True)
 
 
-AUTHORS_RECIPE = "the authors'"
-
-
-def by_whom(rows):
-    """Rows with the recipe of their Myrtle CNNs: networks of 50 epochs are trained by the authors'."""
-    return rows.assign(training=rows["epochs"].eq(50).map({True: AUTHORS_RECIPE, False: "this book's"}))
-
-
 def means(rows, value="value"):
     """Means over pairs: a row for each group, a column for each layer."""
     return rows.pivot_table(value, "group", "layer")
@@ -282,7 +274,8 @@ def as_printed(values):
 
 
 trained = {
-    width: by_whom(of(table_2, **WIDE | {"width": width}, state=TRAINED, images=MANY)) for width in LADDER
+    width: zoo.with_training(of(table_2, **WIDE | {"width": width}, state=TRAINED, images=MANY))
+    for width in LADDER
 }
 untrained = {width: of(table_2, width=width, state=UNTRAINED, images=MANY) for width in LADDER}
 stitched = of(table_2, **STITCHED, images=SOME)
@@ -332,7 +325,7 @@ by_layer(conditions, "Mean Procrustes similarity by layer")
 # A printed value has the spread that the table prints as its error.
 
 # %% tags=["hide-input"]
-of_paper = {"dataset": "cifar10", "width": 64, "images": 10_000, "epochs": 50, "training": AUTHORS_RECIPE}
+of_paper = {"dataset": "cifar10", "width": 64, "images": 10_000, "epochs": 50, "training": zoo.THEIRS}
 of_resnets = {"width": 16, "images": 10_000, "epochs": 50}
 G = "$G_{\\mathrm{ReLU}}$"
 wide = trained[WIDEST]
@@ -514,7 +507,7 @@ def cka(pair, images, nulls, **setting):
 
 # %% tags=["hide-input"] figure="fig-rec-figure-5-diagonal"
 READ = {"grelu": [0.84, 0.61, 0.45, 0.43], "orthogonal": [0.98, 0.97, 0.92, 0.93]}
-cka_rows = {width: by_whom(of(cka, **WIDE | {"width": width}, state=TRAINED)) for width in LADDER}
+cka_rows = {width: zoo.with_training(of(cka, **WIDE | {"width": width}, state=TRAINED)) for width in LADDER}
 fresh_cka = {width: of(cka, width=width, state=UNTRAINED, norm_images=FEW) for width in LADDER}
 cka_scores = {width: long(rows) for width, rows in cka_rows.items()}
 fresh_cka_scores = {width: long(rows) for width, rows in fresh_cka.items()}
@@ -943,7 +936,7 @@ def correlations(pair, images, **setting):
 
 
 # %% tags=["hide-input"]
-wide_correlations = by_whom(of(correlations, **STITCHED))
+wide_correlations = zoo.with_training(of(correlations, **STITCHED))
 without = [
     ranked(each.set_index("layer")["grelu"], lost_at[16 if tiny else 64, pair], without=[THIRD])
     for pair, each in stitched.groupby("pair")

@@ -2,8 +2,8 @@
 
 from intertwine_book.zoo import kept
 from intertwine_book.zoo.many import train_many
-from intertwine_book.zoo.recipes import RECIPES
+from intertwine_book.zoo.recipes import RECIPES, THEIRS, with_training
 from intertwine_book.zoo.spec import Spec
 from intertwine_book.zoo.stored import get, pairs
 
-__all__ = ["RECIPES", "Spec", "get", "kept", "pairs", "train_many"]
+__all__ = ["RECIPES", "THEIRS", "Spec", "get", "kept", "pairs", "train_many", "with_training"]

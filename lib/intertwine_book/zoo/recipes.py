@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pandas as pd
+
 from intertwine.training import MultiStep, Recipe, Triangle
 
 FAST = Recipe(
@@ -62,3 +64,16 @@ RECIPES: dict[str, Recipe] = {
 - ``digits`` is for 8×8 pixels. No flips, for mirrored digits are none; no shifts, which cost accuracy; Adam,
   because it trains networks without batch norm too, whatever their activation (but the sigmoid).
 """
+THEIRS = "the authors'"
+
+
+def with_training(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of Myrtle CNNs with the column `training`, which says whose recipe it was.
+
+    Example:
+        >>> with_training(pd.DataFrame({"epochs": [24, 50]}))["training"].tolist()
+        ["this book's", "the authors'"]
+
+    The 50 epochs of godfrey2022 are trained by its recipe alone, and no other recipe here has so many.
+    """
+    return rows.assign(training=rows["epochs"].eq(50).map({True: THEIRS, False: "this book's"}))
