@@ -12,8 +12,8 @@ def first_tensor(output: Any, layer: str) -> Tensor:
 
     Example:
         >>> import torch
-        >>> gru = torch.nn.GRU(3, 4, batch_first=True)
-        >>> first_tensor(gru(torch.ones(5, 7, 3)), "gru").shape
+        >>> outputs, last = torch.ones(5, 7, 4), torch.ones(1, 5, 4)  # as a GRU returns them
+        >>> first_tensor((outputs, last), "gru").shape
         torch.Size([5, 7, 4])
 
     Recurrent layers return their outputs before their last state, blocks of transformers the hidden states
