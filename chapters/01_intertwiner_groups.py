@@ -19,7 +19,7 @@
 #
 # **You will learn** which changes of the weights leave a function alone, for any activation.
 #
-# **This run.** {{ this_run }}. **The evidence** of every statement: {doc}`records/01_intertwiner_groups`.
+# **This run.** {{ this_run }}. **Evidence**: {doc}`its record <records/01_intertwiner_groups>`.
 # :::
 #
 # ## The question

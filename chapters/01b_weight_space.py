@@ -19,7 +19,7 @@
 #
 # **You will learn** what flatness tells, which changes keep the function, and what training conserves.
 #
-# **This run.** {{ this_run }}. **The evidence** of every recorded number: {doc}`records/01b_weight_space`.
+# **This run.** {{ this_run }}. **Evidence**: {doc}`its record <records/01b_weight_space>`.
 # :::
 #
 # ## The question

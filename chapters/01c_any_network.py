@@ -19,7 +19,7 @@
 #
 # **You will learn** to find symmetries by hand and by one run, and whether they are all.
 #
-# **This run.** {{ this_run }}. **The evidence** of every recorded number: {doc}`records/01c_any_network`.
+# **This run.** {{ this_run }}. **Evidence**: {doc}`its record <records/01c_any_network>`.
 # :::
 #
 # ## The question

@@ -19,7 +19,7 @@
 #
 # **You will learn** to choose among the weights that compute one function.
 #
-# **This run.** {{ this_run }}. **The evidence** of every recorded number: {doc}`records/01d_orbits`.
+# **This run.** {{ this_run }}. **Evidence**: {doc}`its record <records/01d_orbits>`.
 # :::
 #
 # ## The question

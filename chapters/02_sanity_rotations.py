@@ -21,7 +21,7 @@
 # **You will learn** what a matrix before an activation costs a trained network,
 # how least squares fits a linear repair, and why finetuning needs a control.
 #
-# **This run.** {{ this_run }}. **The evidence** of every recorded number: {doc}`records/02_sanity_rotations`.
+# **This run.** {{ this_run }}. **Evidence**: {doc}`its record <records/02_sanity_rotations>`.
 # :::
 #
 # ## The question

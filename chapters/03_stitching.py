@@ -19,7 +19,7 @@
 # **You will learn** to join the front of one trained network to the back of another, to find a permutation from
 # activations and from a loss, and to say which protocol lies behind a published number.
 #
-# **This run.** {{ this_run }}. **The evidence** of every recorded number: {doc}`records/03_stitching`.
+# **This run.** {{ this_run }}. **Evidence**: {doc}`its record <records/03_stitching>`.
 # :::
 #
 # ## The question

@@ -19,7 +19,7 @@
 # **You will learn** why the map that fits two layers best is not the map that works best, how to restore what a fit
 # loses, and what a good stitch shows.
 #
-# **This run.** {{ this_run }}. **The evidence** of every recorded number: {doc}`records/03b_matching`.
+# **This run.** {{ this_run }}. **Evidence**: {doc}`its record <records/03b_matching>`.
 # :::
 #
 # ## The question

@@ -18,7 +18,7 @@
 # **You need** {doc}`01_intertwiner_groups`: the group $G_{\mathrm{ReLU}}$ of permutations with positive scalings.
 # **You will learn** to choose a similarity by the changes that it ignores, and to read it beside a null.
 #
-# **This run.** {{ this_run }}. **The evidence** of every recorded number: {doc}`records/04_dissimilarity`.
+# **This run.** {{ this_run }}. **Evidence**: {doc}`its record <records/04_dissimilarity>`.
 # :::
 #
 # ## The question
@@ -59,7 +59,7 @@ cloud_slider(F, clouds, shown_by, name="clouds", start=2)
 # ---
 # A turn lowers only Procrustes under ReLU's group; in swapped axes all four are 1; when one axis is halved as well,
 # that measure alone stays 1.
-# Each point is an image, each axis a unit.
+# Each point is an image, each axis a unit; blue: the first network, orange: the second.
 # Bars: linear CKA, Procrustes under orthogonal matrices and under ReLU's group, shared nearest neighbours.
 # Ticks: the mean score of shuffled points.
 # :::

@@ -20,7 +20,7 @@
 #
 # **You will learn** what a similarity score says of function, and what it cannot say.
 #
-# **This run.** {{ this_run }}. **The evidence** of every recorded number: {doc}`records/04b_similarity_and_function`.
+# **This run.** {{ this_run }}. **Evidence**: {doc}`its record <records/04b_similarity_and_function>`.
 # :::
 #
 # ## The question

@@ -16,8 +16,8 @@
 # :::{admonition} Before you start
 # :class: tip
 # **You need** {doc}`01_intertwiner_groups`. **You will learn** how to see what a unit selects, how to
-# rotate the basis of a layer, and what such a comparison proves. **The evidence**: {doc}`records/05_interpretability`.
-# **This run.** {{ this_run }}.
+# rotate the basis of a layer, and what such a comparison proves.
+# **This run.** {{ this_run }}. **Evidence**: {doc}`its record <records/05_interpretability>`.
 # :::
 #
 # ## A basis that turns

@@ -18,8 +18,8 @@
 # **You need** {doc}`01_intertwiner_groups` for swaps and scalings, and {doc}`01b_weight_space` for what they do to
 # weights.
 # **You will learn** to picture all weights that compute one function, to walk along them, and to see what comes from
-# a symmetry and what from a threshold. **The evidence**: {doc}`records/06_genni`.
-# **This run.** {{ this_run }}.
+# a symmetry and what from a threshold.
+# **This run.** {{ this_run }}. **Evidence**: {doc}`its record <records/06_genni>`.
 # :::
 #
 # ## The question

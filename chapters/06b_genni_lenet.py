@@ -20,7 +20,7 @@
 # **You will learn** to recognise the zero function in a picture, which question UMAP answers,
 # how neighbouring classes fill the space of parameters, and how to go from a picture to a group.
 #
-# **This run.** {{ this_run }}. **The evidence** of every recorded number: {doc}`records/06b_genni_lenet`.
+# **This run.** {{ this_run }}. **Evidence**: {doc}`its record <records/06b_genni_lenet>`.
 # :::
 #
 # ## The question

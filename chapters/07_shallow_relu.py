@@ -21,7 +21,7 @@
 # they are
 # the same function, and to make a network smaller without changing it.
 #
-# **This run.** {{ this_run }}. **The evidence** of every recorded number: {doc}`records/07_shallow_relu`.
+# **This run.** {{ this_run }}. **Evidence**: {doc}`its record <records/07_shallow_relu>`.
 # :::
 #
 # ## The question

@@ -186,17 +186,12 @@ def tidy(node: nbformat.NotebookNode, record: Mapping[str, Any] | None) -> None:
 
 
 def this_run(record: Mapping[str, Any] | None) -> str:
-    """One line about a run: time, memory, device, versions, profile, date."""
+    """One line about a run: time, device, profile, date; `intertwine status` knows its memory, too."""
     if record is None:
         return "not executed yet"
-    environment = record["environment"]
-    of_gpu = environment.get("peak_device_memory_bytes")
-    more = f" and {gib(of_gpu)} of the GPU's" if of_gpu else ""
-    return (
-        f"{record['wall_s']:.0f} s, {gib(environment['peak_memory_bytes'])} of memory{more}, "
-        f"{environment['device']}, torch {environment['torch']}, "
-        f"profile *{record.get('profile', 'own parameters')}*, {record['finished'][:10]}"
-    )
+    profile = record.get("profile")
+    how = f"{{ref}}`profile {profile} <sec-profiles>`" if profile else "own parameters"
+    return f"{record['wall_s']:.0f} s on {record['environment']['device']}, {how}, {record['finished'][:10]}"
 
 
 def gib(size: int) -> str:

@@ -89,11 +89,11 @@ def cloud_slider(
         go.Scatter(x=nulls, mode="markers", marker=tick, **right),
     ]
     reach = 1.08 * max(float(Z.abs().max()) for Z in (cloud, *moved.values()))
-    slider = {"active": start, "steps": steps, "currentvalue": {"prefix": "the second cloud:"}}
+    slider = {"active": start, "steps": steps, "currentvalue": {"prefix": "the orange cloud:"}}
     figure = go.Figure(traces, _layout(reach) | {"sliders": [slider]})
     opens = dict(zip(names, values, strict=True))
     picture = _picture(cloud, [*moved.values()][start], opens, nulls, reach)
-    return Interactive(figure, name, "the second cloud is {}", picture)
+    return Interactive(figure, name, "the orange cloud is {}", picture)
 
 
 def _coordinates(Z: Tensor) -> tuple[list[float], list[float]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
@@ -15,6 +16,9 @@ from intertwine_book.figures.style import COLOURS, new_figure, picture_in
 Names = Mapping[str, Any]
 PAGE = "api/tasks.md"
 ORANGE, BLUE, GREY = COLOURS["orange"], COLOURS["blue"], COLOURS["grey"]  # before, after, what stays
+SHADES = LinearSegmentedColormap.from_list(
+    "from the ground to blue", [(*to_rgb(BLUE), a) for a in (0.0, 1.0)]
+)
 _WIDTH, _HEIGHT = 3.5, 2.0
 
 
@@ -167,7 +171,7 @@ def curves(lines: Mapping[str, Sequence[float]], x: Sequence[float], xlabel: str
     figure, axis = new_figure(width=_WIDTH, height=_HEIGHT)
     for (name, y), colour in zip(lines.items(), (ORANGE, BLUE), strict=True):
         axis.plot(x, y, "o-", color=colour, label=name)
-    axis.set(xlabel=xlabel, ylabel=ylabel, ylim=(0, None))
+    axis.set(xlabel=xlabel, ylabel=ylabel, ylim=(0, 1.1 * max(map(max, lines.values()))))
     axis.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1), borderpad=0)
     return figure
 
@@ -178,7 +182,7 @@ def squares(
     """Matrices as pictures, the larger an entry the darker."""
     figure, axes = new_figure(rows, len(matrices) // rows, width=_WIDTH, height=_HEIGHT, squeeze=False)
     for axis, matrix, title in zip(axes.flat, matrices, titles, strict=True):
-        picture_in(axis, matrix.abs().numpy(), title, cmap="Blues", vmin=0)
+        picture_in(axis, matrix.abs().numpy(), title, cmap=SHADES, vmin=0)
         for (i, j), value in np.ndenumerate(matrix.numpy()) if numbers else ():
             axis.text(j, i, f"{value:.2f}", ha="center", va="center", color="white")
     return figure

@@ -86,8 +86,8 @@ function basis(root, { maps, codes, shows, concepts, paints, pictures, side, siz
   });
   const dot = ({ k, colour }) => circle(scale * values[0][k], -scale * values[1][k], 1.8,
     `fill="${colour}" stroke="${colour}"`);
-  const legend = own.map((concept, k) => circle(-96, -85 + 12 * k, 3, `fill="${paints[k]}"`)
-    + text(-90, -82 + 12 * k, `shows ${concepts[concept]}`, 8.5, "start"));
+  const legend = [...own.map((concept, k) => [paints[k], `shows ${concepts[concept]}`]), [rest.neither, "neither"]]
+    .map(([paint, words], k) => circle(-96, -85 + 12 * k, 3, `fill="${paint}"`) + text(-90, -82 + 12 * k, words, 8.5, "start"));
   svg.innerHTML = spots.map(dot).join("") + text(106, 20, `value of unit ${units[0]} →`, 8.5, "end")
     + text(-2, -106, `↑ value of unit ${units[1]}`, 8.5, "start") + legend.join("") + "<g></g>";
   const dots = svg.querySelectorAll("[stroke]"), axes = svg.lastChild;
