@@ -13,9 +13,7 @@ from torch import Tensor
 
 ROWS = 2**14  # at a time: enough that to merge their roots costs little, few enough for memory
 NUMBERS = 2**17  # at a time where there are no roots to merge: their copies in float64 stay in the cache
-NEAR = (
-    0.8  # of a channel's squares at most: such a mean is taken off their sum, which costs less than a digit
-)
+NEAR = 0.8  # of a channel's squares: up to this a mean is taken off their sum, for less than a digit
 
 
 class Crossing(NamedTuple):
