@@ -6,6 +6,8 @@ import sys
 import warnings
 import weakref
 from collections.abc import Callable
+from functools import partial, reduce
+from operator import add
 
 import numpy as np
 import pytest
@@ -142,6 +144,8 @@ def test_any_dtype_is_accumulated_in_float64_without_loss(seed, dtype, p):
     total = statistics(zip(A.split(7), B.split(7), strict=True))
     assert total.root.dtype == total.mean.dtype == torch.float64
     assert same(total, Statistics.of(A.double(), B.double()))
+    found, wanted = (Statistics.of(*pair, within=False) for pair in ((A, B), (A.double(), B.double())))
+    assert all(map(torch.equal, found.crossed(), wanted.crossed()))
 
 
 @laws
@@ -173,13 +177,18 @@ def test_more_rows_than_fit_a_block(within):
         assert close(found, wanted, 1e-12)
 
 
-@pytest.mark.parametrize("mean", [0.0, 1e4, 1e6])
+@pytest.mark.parametrize("mean", [0.0, 1.5, 1e3, 1e4, 1e6])
 def test_a_large_mean_costs_no_digits(mean):
     A, B = normal(5000, 6, seed=0), normal(5000, 4, seed=1)
-    A, B = (A + mean) - mean, (B + mean) - mean  # rounded as the shifted ones are
-    shifted = statistics(zip((A + mean).split(64), (B + mean).split(64), strict=True))
-    expected = Statistics.of(A, B)
+    a, b = mean * torch.arange(6).sign(), -mean * torch.arange(4).sign()  # the first channels stay near 0
+    A, B = (A + a) - a, (B + b) - b  # rounded as the shifted ones are
+    batches = [*zip((A + a).split(64), (B + b).split(64), strict=True)]
+    shifted, expected = statistics(batches), Statistics.of(A, B)
     assert close(scatter(shifted), scatter(expected), 1e-12 + 1e-16 * mean)
+    crossing = partial(Statistics.of, within=False)
+    for total in (crossing(A + a, B + b), reduce(add, itertools.starmap(crossing, batches))):
+        for found, wanted in zip(total.crossed(centred=True), expected.crossed(centred=True), strict=True):
+            assert (found - wanted).abs().max() <= (1e-14 + 1e-16 * mean) * len(A)
     fitted = least_squares(shifted, affine=True)
     assert close(fitted.weight, least_squares(expected, affine=True).weight, 1e-11 + 1e-15 * mean)
     assert fitted.residual == pytest.approx(least_squares(expected, affine=True).residual, rel=1e-9)

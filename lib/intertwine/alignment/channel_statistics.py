@@ -17,13 +17,12 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from intertwine.alignment.row_sums import Crossing, crossed, rooted, triangle
 from intertwine.alignment.self_product import self_product
 from intertwine.checks import check_tensor
 from intertwine.devices import unit
 from intertwine.features import channel_axis, rows
 
-ROWS = 2**14  # at a time: enough that to merge their roots costs little, few enough for memory
-NUMBERS = 2**17  # at a time where there are no roots to merge: their copies in float64 stay in the cache
 CONSTANT = 1e-12  # a channel of float64 is constant if it deviates by less than this share of its mean
 
 
@@ -33,13 +32,6 @@ class Products(NamedTuple):
     AA: Float[Tensor, "p p"]
     AB: Float[Tensor, "p q"]
     BB: Float[Tensor, "q q"]
-
-
-class Crossing(NamedTuple):
-    """AᵀB, and the squares of all channels of A and B, summed."""
-
-    AB: Float[Tensor, "p q"]
-    squares: Float[Tensor, " d"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +45,8 @@ class Statistics:
         True
 
     All in float64, on the device of the features; d = p + q. `+` merges two data sets (Chan, Golub and
-    LeVeque 1983, by roots). As means are taken off first, features of mean 10⁴ and deviation 1 keep their
-    digits.
+    LeVeque 1983, by roots). As large means are taken off first, features of mean 10⁴ and deviation 1 keep
+    their digits.
     """
 
     n: int
@@ -87,19 +79,8 @@ class Statistics:
         """
         _check(A, B)
         A, B = (rows(X.detach()) for X in (A, B))
-        n, p, rounding = len(A), A.shape[1], unit([A, B])
-        size = ROWS if within else max(1, NUMBERS // (p + B.shape[1]))
-        mean = torch.cat([_sum(X, size) for X in (A, B)]) / n
-        blocks = (_centred(a, b, mean) for a, b in zip(A.split(size), B.split(size), strict=True))
-        if within:
-            root = reduce(_triangle, blocks, mean.new_empty(0, len(mean)))
-            total = Statistics(n, p, mean, root, rounding=rounding)
-        else:
-            AB, squares = mean.new_zeros(p, B.shape[1]), torch.zeros_like(mean)
-            for both in blocks:
-                AB.addmm_(both[:, :p].T, both[:, p:])
-                squares += both.square_().sum(0)
-            total = Statistics(n, p, mean, None, Crossing(AB, squares), rounding)
+        mean, root, crossing = rooted(A, B) if within else crossed(A, B)
+        total = Statistics(len(A), A.shape[1], mean, root, crossing, unit([A, B]))
         # a sum is finite only if all its terms are; squares, as products of huge numbers overflow later
         if not math.isfinite(total._squares.sum().item()):
             raise ValueError(
@@ -117,7 +98,7 @@ class Statistics:
         # both means differ from the common one, which adds one row to the centred ones, or its square
         apart = step * (self.n * other.n / n) ** 0.5
         if self.root is not None and other.root is not None:
-            return Statistics(n, self.p, mean, _triangle(self.root, other.root, apart), rounding=rounding)
+            return Statistics(n, self.p, mean, triangle(self.root, other.root, apart), rounding=rounding)
         AB, p = self._AB + other._AB, self.p
         crossing = Crossing(AB.addr_(apart[:p], apart[p:]), self._squares + other._squares + apart**2)
         return Statistics(n, p, mean, None, crossing, rounding)
@@ -161,7 +142,7 @@ class Statistics:
                 "Expected statistics with the products within A and within B, which this map needs, was "
                 "given some without: collect them with within=True."
             )
-        both = self.root * self._varies if centred else _triangle(self.root, self.mean * self.n**0.5)
+        both = self.root * self._varies if centred else triangle(self.root, self.mean * self.n**0.5)
         return both[:, : self.p], both[:, self.p :]
 
     def products(self, *, centred: bool = False) -> Products:
@@ -273,26 +254,6 @@ def _two(batch: object) -> tuple[Tensor, Tensor]:
         )
     A, B = batch
     return A, B
-
-
-def _sum(X: Float[Tensor, "n c"], size: int) -> Float[Tensor, " c"]:
-    return reduce(add, (x.sum(0, dtype=torch.float64) for x in X.split(size)))
-
-
-def _centred(
-    A: Float[Tensor, "n p"], B: Float[Tensor, "n q"], mean: Float[Tensor, " d"]
-) -> Float[Tensor, "n d"]:
-    """[A, B] minus the means in float64: each number is read and written once."""
-    both, p = mean.new_empty(len(A), len(mean)), A.shape[1]
-    torch.sub(A, mean[:p], out=both[:, :p])
-    torch.sub(B, mean[p:], out=both[:, p:])
-    return both
-
-
-def _triangle(*parts: Tensor) -> Float[Tensor, "r d"]:
-    """The upper triangular R with the products RᵀR of all rows together."""
-    some = [part.view(-1, part.shape[-1]) for part in parts if len(part)]
-    return torch.linalg.qr(some[0] if len(some) == 1 else torch.cat(some), mode="r").R
 
 
 def _positions(X: Tensor) -> torch.Size:

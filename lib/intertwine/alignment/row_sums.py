@@ -1,0 +1,74 @@
+"""What is kept of many rows: their means, with a root of their scatter or no more than AᵀB and the squares.
+
+Both read the rows block by block, so that their copies in float64 take little memory.
+"""
+
+from functools import reduce
+from operator import add
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+ROWS = 2**14  # at a time: enough that to merge their roots costs little, few enough for memory
+NUMBERS = 2**17  # at a time where there are no roots to merge: their copies in float64 stay in the cache
+NEAR = 0.8  # of a channel's squares: up to this a mean is taken off their sum, for less than a digit
+
+
+class Crossing(NamedTuple):
+    """AᵀB, and the squares of all channels of A and B, summed."""
+
+    AB: Float[Tensor, "p q"]
+    squares: Float[Tensor, " d"]
+
+
+def rooted(
+    A: Float[Tensor, "n p"], B: Float[Tensor, "n q"]
+) -> tuple[Float[Tensor, " d"], Float[Tensor, "r d"], None]:
+    """The means, and a root of the scatter."""
+    parts = [X.split(ROWS) for X in (A, B)]
+    mean = torch.cat([reduce(add, (x.sum(0, dtype=torch.float64) for x in each)) for each in parts]) / len(A)
+    blocks = (_centred(a, b, mean) for a, b in zip(*parts, strict=True))
+    return mean, reduce(triangle, blocks, mean.new_empty(0, len(mean))), None
+
+
+def crossed(A: Float[Tensor, "n p"], B: Float[Tensor, "n q"]) -> tuple[Float[Tensor, " d"], None, Crossing]:
+    """The means, and AᵀB with the squares, which are summed as they are unless a mean is large."""
+    n, p = A.shape
+    parts = [X.split(max(1, NUMBERS // (p + B.shape[1]))) for X in (A, B)]
+    sums, squares = torch.cat([reduce(add, map(_moments, each)) for each in parts], 1)
+    mean = sums / n
+    AB, of_mean = mean.new_zeros(p, B.shape[1]), n * mean.square()
+    if (of_mean <= NEAR * squares).all():
+        for a, b in zip(*parts, strict=True):
+            AB.addmm_(a.double().T, b.double())
+        return mean, None, Crossing(AB.addr_(mean[:p], mean[p:], alpha=-n), squares - of_mean)
+    squares.zero_()
+    for a, b in zip(*parts, strict=True):
+        both = _centred(a, b, mean)
+        AB.addmm_(both[:, :p].T, both[:, p:])
+        squares += both.square_().sum(0)
+    return mean, None, Crossing(AB, squares)
+
+
+def _moments(X: Float[Tensor, "n c"]) -> Float[Tensor, "2 c"]:
+    """The sums of all channels and of their squares, in float64."""
+    X = X.double()
+    return torch.stack([X.sum(0), torch.linalg.vecdot(X, X, dim=0)])
+
+
+def _centred(
+    A: Float[Tensor, "n p"], B: Float[Tensor, "n q"], mean: Float[Tensor, " d"]
+) -> Float[Tensor, "n d"]:
+    """[A, B] minus the means in float64: each number is read and written once."""
+    both, p = mean.new_empty(len(A), len(mean)), A.shape[1]
+    torch.sub(A, mean[:p], out=both[:, :p])
+    torch.sub(B, mean[p:], out=both[:, p:])
+    return both
+
+
+def triangle(*parts: Tensor) -> Float[Tensor, "r d"]:
+    """The upper triangular R with the products RᵀR of all rows together."""
+    some = [part.view(-1, part.shape[-1]) for part in parts if len(part)]
+    return torch.linalg.qr(some[0] if len(some) == 1 else torch.cat(some), mode="r").R
