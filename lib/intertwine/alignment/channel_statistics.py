@@ -257,7 +257,8 @@ def statistics(batches: Iterable[tuple[Tensor, Tensor]]) -> Statistics:
         >>> statistics(zip(A.split(30), B.split(30))).n
         100
 
-    Batches are pairs of what two layers return for the same inputs, as `Statistics.of` takes them.
+    Args:
+        batches: pairs of what two layers return for the same inputs, as `Statistics.of` takes them.
     """
     parts = (Statistics.of(*_two(batch)) for batch in batches)
     if (first := next(parts, None)) is None:
