@@ -17,10 +17,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from intertwine.alignment.pairs import check_pair, pair
 from intertwine.alignment.self_product import self_product
-from intertwine.checks import check_tensor
 from intertwine.devices import unit
-from intertwine.features import channel_axis, rows
+from intertwine.features import rows
 
 ROWS = 2**14  # at a time: enough that to merge their roots costs little, few enough for memory
 NUMBERS = 2**17  # at a time where there are no roots to merge: their copies in float64 stay in the cache
@@ -85,7 +85,7 @@ class Statistics:
         Raises:
             ValueError: shapes that do not fit, no row, not floating-point, NaN or infinite.
         """
-        _check(A, B)
+        check_pair(A, B)
         A, B = (rows(X.detach()) for X in (A, B))
         n, p, rounding = len(A), A.shape[1], unit([A, B])
         size = ROWS if within else max(1, NUMBERS // (p + B.shape[1]))
@@ -260,20 +260,10 @@ def statistics(batches: Iterable[tuple[Tensor, Tensor]]) -> Statistics:
     Args:
         batches: pairs of what two layers return for the same inputs, as `Statistics.of` takes them.
     """
-    parts = (Statistics.of(*_two(batch)) for batch in batches)
+    parts = (Statistics.of(*pair(batch)) for batch in batches)
     if (first := next(parts, None)) is None:
         raise ValueError("Expected at least one batch of features, was given none.")
     return reduce(add, parts, first)
-
-
-def _two(batch: object) -> tuple[Tensor, Tensor]:
-    if not (isinstance(batch, tuple | list) and len(batch) == 2):
-        raise ValueError(
-            f"Expected batches that are pairs of features (A, B), was given a {type(batch).__name__}: "
-            f"zip(A.split(1000), B.split(1000)) makes them."
-        )
-    A, B = batch
-    return A, B
 
 
 def _sum(X: Float[Tensor, "n c"], size: int) -> Float[Tensor, " c"]:
@@ -294,24 +284,3 @@ def _triangle(*parts: Tensor) -> Float[Tensor, "r d"]:
     """The upper triangular R with the products RᵀR of all rows together."""
     some = [part.view(-1, part.shape[-1]) for part in parts if len(part)]
     return torch.linalg.qr(some[0] if len(some) == 1 else torch.cat(some), mode="r").R
-
-
-def _positions(X: Tensor) -> torch.Size:
-    return X.movedim(channel_axis(X), 1).shape[2:]
-
-
-def _check(A: Tensor, B: Tensor) -> None:
-    for X in (A, B):
-        check_tensor(X)
-    shapes = f"{tuple(A.shape)} and {tuple(B.shape)}"
-    if not (A.is_floating_point() and B.is_floating_point()):
-        raise ValueError(f"Expected floating-point features, was given {A.dtype} and {B.dtype}.")
-    if min(A.ndim, B.ndim) < 2 or _positions(A) != _positions(B):
-        raise ValueError(
-            f"Expected features (n, p) and (n, q), tokens (n, t, p) and (n, t, q), or feature maps (n, p, "
-            f"*space) and (n, q, *space), was given {shapes}: resample one to the size of the other."
-        )
-    if len(A) != len(B):
-        raise ValueError(f"Expected features of the same inputs, was given {len(A)} and {len(B)} of them.")
-    if not A.numel() or not B.numel():
-        raise ValueError(f"Expected at least one row and one channel, was given {shapes}.")
