@@ -207,6 +207,19 @@ CASES = {
         (3, 5),
         ["Σ_2 ⋉ (R_{>0})^2", "Σ_4 ⋉ (R_{>0})^4"],
     ),
+    "blocks of two units times copies of one for three": (
+        Net(
+            lambda s, x: s.c(
+                (s.a(x).unflatten(1, (3, 2)) * s.gain).flatten(1) * s.b(x).repeat_interleave(3, 1)
+            ),
+            a=nn.Linear(5, 6),
+            b=nn.Linear(5, 2),
+            gain=nn.Parameter(torch.randn(3, 1)),
+            c=nn.Linear(6, 2),
+        ),
+        (3, 5),
+        [],
+    ),
     "a maximum of two branches": (
         Net(
             lambda s, x: s.c(torch.maximum(s.a(x), s.b(x))),
