@@ -220,6 +220,14 @@ CASES = {
         (3, 5),
         [],
     ),
+    "copies for three plus copies for two": (
+        Net(
+            lambda s, x: s.c(x[:, :2].repeat_interleave(3, 1) + x[:, 2:].repeat_interleave(2, 1)),
+            c=nn.Linear(6, 2),
+        ),
+        (3, 5),
+        [],
+    ),
     "a maximum of two branches": (
         Net(
             lambda s, x: s.c(torch.maximum(s.a(x), s.b(x))),
