@@ -76,11 +76,18 @@ from intertwine.training.evaluate import check_data
 from intertwine.weightspace import (
     balance,
     canonicalise,
+    centre,
+    export,
     find_symmetries,
+    fold,
+    fold_biases,
     hadamard,
+    imbalance,
+    mappings,
     match,
     prune,
     rotate,
+    verify,
 )
 from intertwine.weightspace import transform_outputs as turned
 from intertwine_book import models
@@ -704,6 +711,16 @@ moved = partial(SPACE.act, NET)
 OF_FIVE, LOW = find_symmetries(perceptron(5), X), perceptron(5).bfloat16()
 outside = r"an element of Σ_6 ⋉ \(R_\{>0\}\)\^6 for the space 1, was given "
 found = lambda model, x=X[:1]: find_symmetries(model, x)  # noqa: E731
+WITHOUT_SPACE = [
+    *(partial(use, NET, SPACE) for use in (balance, canonicalise, fold, imbalance)),
+    *(partial(use, NET, SPACE, X) for use in (centre, fold_biases)),
+    *(partial(use, NET) for use in (export, mappings)),
+    partial(match, NET, NET, SPACE),
+    partial(prune, NET, SPACE, {"1": [0]}, X),
+    partial(rotate, NET, SPACE, 0),
+    partial(turned, NET, SPACE, {"1": torch.eye(6)}),
+    partial(verify, NET, SPACE, ELEMENT, X),
+]
 WEIGHTSPACE: Rows = [
     (r"training: call model.eval", lambda: found(nn.Linear(4, 2))),
     (r"was given \(1, 5\), on which module .0. raises", lambda: found(NET, torch.zeros(1, 5))),
@@ -737,7 +754,8 @@ WEIGHTSPACE: Rows = [
     (r"without batch norm", lambda: balance(OTHERS, NORMED)),
     (r"Expected a power of 2, was given 12: pad the width", lambda: hadamard(12, generator(1))),
     (r"a space that may be rotated, was given the groups Σ_6", lambda: rotate(SPACE, NET, 0)),
-    (r"was given a Sequential first", lambda: match(NET, NET, SPACE)),
+    (r"returns, was given a .*Dict: call it on", lambda: mappings(NET.state_dict())),
+    *((r"first the space .*Sequential: give the model after it", call) for call in WITHOUT_SPACE),
     (r"with the group GL\(4\): its units are mixed", lambda: prune(OF_MIXED, MIXED, {0: [1]}, X)),
     (r"some of the units 0 to 4", lambda: prune(OF_MIXED, MIXED, {1: [5]}, X)),
     (r"some of the units 0 to 4", lambda: prune(OF_MIXED, MIXED, {1: [1, 1]}, X)),

@@ -192,10 +192,41 @@ CASES = {
         (2, 3, 5, 5),
         ["Σ_2 ⋉ (R_{>0})^2 for each of 6", "Σ_6"],
     ),
+    "a depthwise convolution with two outputs a channel, in a fixed order": (
+        Net(
+            lambda s, x: s.c(torch.relu(s.b(s.a(x)).unflatten(1, (6, 2)).cumsum(2).flatten(1, 2))),
+            a=conv(3, 6),
+            b=conv(6, 12, 3, groups=6),
+            c=conv(12, 2),
+        ),
+        (2, 3, 5, 5),
+        ["Σ_6 ⋉ (R^* × R_{>0})^6"],
+    ),
     "a part of the channels": (
         Net(lambda s, x: s.b(torch.relu(s.a(x))[:, :4]), a=nn.Linear(5, 6), b=nn.Linear(4, 2)),
         (3, 5),
         ["Σ_2 ⋉ (R_{>0})^2", "Σ_4 ⋉ (R_{>0})^4"],
+    ),
+    "blocks of two units times copies of one for three": (
+        Net(
+            lambda s, x: s.c(
+                (s.a(x).unflatten(1, (3, 2)) * s.gain).flatten(1) * s.b(x).repeat_interleave(3, 1)
+            ),
+            a=nn.Linear(5, 6),
+            b=nn.Linear(5, 2),
+            gain=nn.Parameter(torch.randn(3, 1)),
+            c=nn.Linear(6, 2),
+        ),
+        (3, 5),
+        [],
+    ),
+    "copies for three plus copies for two": (
+        Net(
+            lambda s, x: s.c(x[:, :2].repeat_interleave(3, 1) + x[:, 2:].repeat_interleave(2, 1)),
+            c=nn.Linear(6, 2),
+        ),
+        (3, 5),
+        [],
     ),
     "a maximum of two branches": (
         Net(

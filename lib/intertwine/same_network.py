@@ -23,7 +23,7 @@ class Sameness(NamedTuple):
 
     Attributes:
         same: True, False, or None where it is undecided.
-        reason: in words; units are numbered as in the first network.
+        reason: in words, with the tolerance of the comparison; units are numbered as in the first network.
         element: where it is True, what moves the second network to the first, under the names of the first.
             Of shallow networks it is their `shallow.Symmetry`, which leads from the first to the second.
     """
@@ -53,8 +53,8 @@ def same_network(
         >>> net, x = nn.Sequential(*layers).eval(), torch.randn(50, 3)
         >>> space = find_symmetries(net, x)
         >>> moved = space.act(net, space.sample(torch.Generator().manual_seed(0)))
-        >>> same_network(net, moved, x).same
-        True
+        >>> same_network(net, moved, x).reason
+        'the element moves the second to the first, at a tolerance of 0.0001'
         >>> with torch.no_grad():
         ...     _ = moved[2].weight[0].add_(1)
         >>> same_network(net, moved, x).same
@@ -103,10 +103,14 @@ def same_network(
         found, apart = _matched(one, named, inputs, outputs, group, tolerance)
     if not error <= tolerance:  # so is NaN
         apart = apart or "once matched, their weights agree"
-        return Sameness(False, f"outputs differ by {error:.2g}; {apart}")
+        return Sameness(False, f"outputs differ by {error:.2g}, {_at(tolerance)}; {apart}")
     if apart:
-        return Sameness(None, f"outputs agree on these inputs, but {apart}")
-    return Sameness(True, "the element moves the second to the first", found)
+        return Sameness(None, f"outputs agree on these inputs, {_at(tolerance)}, but {apart}")
+    return Sameness(True, f"the element moves the second to the first, {_at(tolerance)}", found)
+
+
+def _at(tolerance: float) -> str:
+    return f"at a tolerance of {tolerance:.1g}"
 
 
 def _matched(
@@ -155,9 +159,10 @@ def _shallow(one: nn.Module, other: nn.Module) -> Sameness | None:
         )
     answer = same_function(p, q)
     if answer.witness is not None:
-        return Sameness(False, f"outputs differ at the input {answer.witness.x.tolist()}")
-    reason = "they are one function" if answer.equal else "outputs are too close to tell"
-    return Sameness(answer.equal, reason, answer.symmetry)
+        reason = f"outputs differ at the input {answer.witness.x.tolist()}"
+    else:
+        reason = "they are one function" if answer.equal else "outputs are too close to tell"
+    return Sameness(answer.equal, f"{reason}, {_at(answer.tolerance)}", answer.symmetry)
 
 
 def _first_unit(space: WeightSpace, one: State, other: State, tolerance: float) -> str:

@@ -24,10 +24,15 @@ def assignment(
         >>> assignment(torch.tensor([[2.0, 1.0, 5.0], [1.0, 3.0, 5.0]]))
         (tensor([0, 1]), tensor([1, 0]))
 
-    The smaller number k of both is matched; `maximize` takes the largest sum instead. The indices are on the
-    device of `cost`, the rows in order. A cost of ∞, or −∞ to maximise, forbids a pair. The solver is lapx
-    where that is installed, by the extra `fast`, else scipy: the sum is the same, and where several matchings
-    have it either may find another.
+    The smaller number k of both is matched. The solver is lapx where that is installed, by the extra `fast`,
+    else scipy: the sum is the same, and where several matchings have it either may find another.
+
+    Args:
+        cost: real numbers; ∞, or −∞ to maximise, forbids a pair.
+        maximize: whether to take the largest sum instead.
+
+    Returns:
+        The k rows in order, and the column of each, on the device of `cost`.
 
     Raises:
         ValueError: no matrix of real numbers, NaN, an infinite cost that no sum is better than, or so many
@@ -82,6 +87,12 @@ def unit_assignment(
         ... )
         >>> inputs, d
         (tensor([1, 2, 0]), tensor([1., 1., 1.], dtype=torch.float64))
+
+    Args:
+        statistics, scalars, affine: as `monomial` takes them.
+
+    Returns:
+        k = min(p, q) columns of A, those of B in order, and a scalar for each pair.
     """
     power, AB = (product.cpu() for product in statistics.crossed(centred=affine)[:2])
     power = power[:, None]
@@ -109,7 +120,10 @@ def monomial(statistics: Statistics, scalars: ScalarGroup, *, affine: bool = Fal
     Widths p ≠ q match the smaller number of channels. Where elements of the group come nearer without end to
     the scalar 0, it is 0: so in G_ReLU for a unit that never fires, or one matched with a negative product.
 
-    `scalars` are as `intertwine.groups.scalar_group` decides them for an activation.
+    Args:
+        statistics: of A (n×p) and B (n×q); within=False is enough.
+        scalars: as `intertwine.groups.scalar_group` decides them for an activation.
+        affine: whether a bias is fitted as well, by taking means off first.
     """
     inputs, outputs, d = unit_assignment(statistics, scalars, affine=affine)
     weight = torch.zeros(statistics.widths[::-1], dtype=d.dtype)
@@ -125,6 +139,10 @@ def permutation(statistics: Statistics, *, affine: bool = False) -> LinearMap:
         >>> permutation(Statistics.of(A, A.flip(1))).weight
         tensor([[0., 1.],
                 [1., 0.]], dtype=torch.float64)
+
+    Args:
+        statistics: of A (n×p) and B (n×q); within=False is enough.
+        affine: whether a bias is fitted as well, by taking means off first.
     """
     return monomial(statistics, TRIVIAL, affine=affine)
 
@@ -139,5 +157,9 @@ def g_relu(statistics: Statistics, *, affine: bool = False) -> LinearMap:
                 [3.0000, 0.0000]], dtype=torch.float64)
 
     A known element is recovered exactly. Units that match badly get small scales, as in every regression.
+
+    Args:
+        statistics: of A (n×p) and B (n×q); within=False is enough.
+        affine: whether a bias is fitted as well, by taking means off first.
     """
     return monomial(statistics, POSITIVE, affine=affine)

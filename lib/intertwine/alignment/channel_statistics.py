@@ -17,11 +17,11 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from intertwine.alignment.pairs import check_pair, pair
 from intertwine.alignment.row_sums import Crossing, crossed, rooted, triangle
 from intertwine.alignment.self_product import self_product
-from intertwine.checks import check_tensor
 from intertwine.devices import unit
-from intertwine.features import channel_axis, rows
+from intertwine.features import rows
 
 CONSTANT = 1e-12  # a channel of float64 is constant if it deviates by less than this share of its mean
 
@@ -77,7 +77,7 @@ class Statistics:
         Raises:
             ValueError: shapes that do not fit, no row, not floating-point, NaN or infinite.
         """
-        _check(A, B)
+        check_pair(A, B)
         A, B = (rows(X.detach()) for X in (A, B))
         mean, root, crossing = rooted(A, B) if within else crossed(A, B)
         total = Statistics(len(A), A.shape[1], mean, root, crossing, unit([A, B]))
@@ -238,40 +238,10 @@ def statistics(batches: Iterable[tuple[Tensor, Tensor]]) -> Statistics:
         >>> statistics(zip(A.split(30), B.split(30))).n
         100
 
-    Batches are pairs of what two layers return for the same inputs, as `Statistics.of` takes them.
+    Args:
+        batches: pairs of what two layers return for the same inputs, as `Statistics.of` takes them.
     """
-    parts = (Statistics.of(*_two(batch)) for batch in batches)
+    parts = (Statistics.of(*pair(batch)) for batch in batches)
     if (first := next(parts, None)) is None:
         raise ValueError("Expected at least one batch of features, was given none.")
     return reduce(add, parts, first)
-
-
-def _two(batch: object) -> tuple[Tensor, Tensor]:
-    if not (isinstance(batch, tuple | list) and len(batch) == 2):
-        raise ValueError(
-            f"Expected batches that are pairs of features (A, B), was given a {type(batch).__name__}: "
-            f"zip(A.split(1000), B.split(1000)) makes them."
-        )
-    A, B = batch
-    return A, B
-
-
-def _positions(X: Tensor) -> torch.Size:
-    return X.movedim(channel_axis(X), 1).shape[2:]
-
-
-def _check(A: Tensor, B: Tensor) -> None:
-    for X in (A, B):
-        check_tensor(X)
-    shapes = f"{tuple(A.shape)} and {tuple(B.shape)}"
-    if not (A.is_floating_point() and B.is_floating_point()):
-        raise ValueError(f"Expected floating-point features, was given {A.dtype} and {B.dtype}.")
-    if min(A.ndim, B.ndim) < 2 or _positions(A) != _positions(B):
-        raise ValueError(
-            f"Expected features (n, p) and (n, q), tokens (n, t, p) and (n, t, q), or feature maps (n, p, "
-            f"*space) and (n, q, *space), was given {shapes}: resample one to the size of the other."
-        )
-    if len(A) != len(B):
-        raise ValueError(f"Expected features of the same inputs, was given {len(A)} and {len(B)} of them.")
-    if not A.numel() or not B.numel():
-        raise ValueError(f"Expected at least one row and one channel, was given {shapes}.")

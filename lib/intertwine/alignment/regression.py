@@ -41,6 +41,10 @@ def least_squares(statistics: Statistics, *, affine: bool = False) -> LinearMap:
         ... )
         True
 
+    Args:
+        statistics: of A (n×p) and B (n×q).
+        affine: whether a bias is fitted as well.
+
     Warns:
         UserWarning: directions of A that vary by little more than the rounding of its entries, along which
             M is hardly known.
@@ -57,7 +61,10 @@ def reduced_rank(statistics: Statistics, rank: int, *, affine: bool = False) -> 
         >>> torch.linalg.matrix_rank(reduced_rank(Statistics.of(A, B), 2).weight)
         tensor(2)
 
-    The rank is k, from 1 to the smaller width, where it is least squares.
+    Args:
+        statistics: of A (n×p) and B (n×q).
+        rank: k, from 1 to the smaller width, where it is least squares.
+        affine: whether a bias is fitted as well.
     """
     check_rank(rank, statistics.widths)
     whiten, B = _whitened(statistics, affine)
@@ -75,8 +82,11 @@ def variance_restored(statistics: Statistics, t: float = 1.0) -> LinearMap:
         >>> torch.allclose(fitted(A).var(0), (A + 2 * noise).var(0), rtol=1e-3)
         True
 
-    The stretch is taken to the power t, so that t = 0 is least squares. Channels that least squares maps to
-    a constant stay as they are.
+    Channels that least squares maps to a constant stay as they are. A bias is always fitted.
+
+    Args:
+        statistics: of A (n×p) and B (n×q).
+        t: the power to which the stretch is taken: 0 is least squares, 1 restores all of the variance.
     """
     weight = least_squares(statistics, affine=True).weight
     AA, _, BB = statistics.products(centred=True)
@@ -105,6 +115,10 @@ def orthogonal(statistics: Statistics, *, affine: bool = False) -> LinearMap:
     scipy's orthogonal_procrustes finds UVᵀ alone. Means, the residual and, for features in float32, float64
     are arithmetic on top of that.
 
+    Args:
+        statistics: of A (n×p) and B (n×q), p ≤ q; within=False is enough.
+        affine: whether a bias is fitted as well.
+
     Raises:
         ValueError: p > q, where no such M exists.
     """
@@ -132,7 +146,10 @@ def lasso(statistics: Statistics, alpha: float, *, affine: bool = False) -> Line
     at α = 1. The solver is scikit-learn's coordinate descent; its own α is this one divided by n. It stops at
     a duality gap of 10⁻¹²‖b‖² for every column b of B.
 
-    α is positive; from max|AᵀB| on, M is 0.
+    Args:
+        statistics: of A (n×p) and B (n×q).
+        alpha: α > 0, to be compared with AᵀB, which grows with n; from max|AᵀB| on, M is 0.
+        affine: whether a bias is fitted as well.
 
     Raises:
         RuntimeError: a million sweeps did not suffice, as may happen for small α and dependent features.

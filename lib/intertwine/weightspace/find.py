@@ -55,7 +55,8 @@ def find_symmetries(
             whose elements change the outputs are frozen, and the table says so.
 
     Returns:
-        The group of all moves that were understood; others may exist.
+        The group of all moves that were understood; others may exist, as scalars in front of a depthwise
+        convolution with several outputs for a channel.
 
     See Also:
         `WeightSpace.act` moves the weights, `mappings` lists who writes and reads a space, `match` compares

@@ -111,6 +111,9 @@ def options_of(kind: type) -> dict[str, Any]:
         >>> from intertwine.stitching import KINDS
         >>> list(options_of(KINDS["low rank"]).items())
         [('rank', <class 'inspect._empty'>), ('affine', True)]
+
+    Args:
+        kind: one of the classes in `KINDS`, or one of your own.
     """
     # `fit` takes the statistics before its options, `start` the junction and the generator
     function, given = (kind.fit, 1) if hasattr(kind, "fit") else (kind.start, 2)  # type: ignore[attr-defined]

@@ -8,12 +8,14 @@ from fractions import Fraction
 
 from intertwine.weightspace.rules.axes import (
     Axis,
+    Factor,
     Fixed,
     Label,
     Segment,
     Unit,
     aligned,
     combine,
+    length,
     moves,
     plain,
     resolve,
@@ -115,10 +117,24 @@ def _scaled(s: Segment, t: Segment, power: int) -> Segment:
 
 
 def fuller(a: Axis, b: Axis) -> Axis:
-    """Of two unified axes, in every segment the one of which less is known to be 0 or alike."""
+    """Of two unified axes, in every factor the one of which less is known to be 0 or alike."""
     first, second = aligned(a, b)
     if len(first) != len(second):
         return plain(size(a))
+    return tuple(map(_fuller, first, second))
+
+
+def _fuller(s: Segment, t: Segment) -> Segment:
     # a sum is 0, or the same in all entries, only where both terms are
-    pairs = zip(first, second, strict=True)
-    return tuple(min(pair, key=lambda s: 2 * zero(s) + any_copied((s,))) for pair in pairs)
+    if zero(s) or zero(t):
+        return t if zero(s) else s
+    if all_copied((s,)) or all_copied((t,)):
+        return t if all_copied((s,)) else s
+    if [f.size for f in s] != [f.size for f in t]:
+        copied = any_copied((s,)), any_copied((t,))
+        return (Fixed(length(s)),) if all(copied) else t if copied[0] else s
+    return tuple(min(pair, key=_known) for pair in zip(s, t, strict=True))
+
+
+def _known(factor: Factor) -> int:
+    return 1 + 2 * factor.zero + factor.copies if isinstance(factor, Fixed) else 0

@@ -38,17 +38,23 @@ def convolution(state: Inference, call: Call) -> Label:
 
 
 def _grouped(state: Inference, x: Axis, weight: Label, groups: int, name: str) -> Axis:
-    """A grouped convolution: its blocks of channels move as blocks, and within themselves."""
+    """A grouped convolution: its blocks of channels move as blocks, and within themselves.
+
+    Where outputs move within their block, the scalars are theirs alone (`Ties.settle_blocks`): of a depthwise
+    convolution with several outputs for a channel, the scalars of its inputs are missed.
+    """
     xs, ws = divide(state, x, groups), divide(state, weight[0], groups)
     if xs is None or ws is None:
         state.freeze((x, *weight), f"{name} whose groups are not whole blocks of units")
         return resolve(weight[0])
     state.mix((x, weight[0]), f"grouped {name}")
-    state.unify(xs[0], ws[0], None, f"groups of {name}")
+    # a block of outputs is multiplied by what multiplies its block of inputs, and by what multiplies its rows
+    blocks = product(state, xs[0], ws[0], f"grouped {name}", f"groups of {name}")
     for factor, block in zip(units(weight[1]), units(ws[0]), strict=False):
         factor.space.base = block.space  # the columns of W lie in the blocks of its rows
     state.unify(xs[1], weight[1], -1, f"read by grouped {name}")
-    return resolve(weight[0])
+    (outer,), (inner,) = resolve(blocks), resolve(ws[1])
+    return ((*outer, *inner),)
 
 
 @rule("prelu")

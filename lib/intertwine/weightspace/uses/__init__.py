@@ -24,5 +24,6 @@ Read in this order:
 9. `fold` and `rotate`: gains of norms become 1; Hadamard matrices spread outliers.
    `left`: what they leave, and why, in one warning. `untie`: a copy in which tied embeddings are two.
 10. `biases`: what a bias adds goes into others, and layer norms see no mean; these moves add, not multiply.
-11. `transform_outputs`: any matrix on the outputs of layers alone, another function (a sanity rotation).
+11. `given`: what is given as a space, refused where it is none.
+12. `transform_outputs`: any matrix on the outputs of layers alone, another function (a sanity rotation).
 """

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from intertwine.weightspace.act.space import Moved, WeightSpace
 from intertwine.weightspace.trace.given import eager, named_tensors
+from intertwine.weightspace.uses.given import check_space
 
 Logs = Mapping[str, Float[Tensor, "k b n"]]
 
@@ -36,6 +37,7 @@ def imbalance(space: WeightSpace, model: nn.Module) -> dict[str, Float[Tensor, "
     Returns:
         By the name of each space, the derivatives along the k scalings of its b blocks of n units.
     """
+    check_space(space)
     logs = _no_scaling(space)
     half = _half_squared_norm(space, model, logs)
     return dict(zip(logs, torch.autograd.grad(half, list(logs.values())), strict=True)) if logs else {}
@@ -71,6 +73,7 @@ def balance(space: WeightSpace, model: nn.Module) -> Moved:
     Raises:
         ValueError: with batch norm, which leaves the norm of the weights before it without a minimum.
     """
+    check_space(space)
     if space.solution.norms:
         raise ValueError(
             "Expected a model without batch norm, was given one with it: in front of batch norm weights can "

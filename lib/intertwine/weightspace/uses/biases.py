@@ -13,6 +13,7 @@ from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.rules.axes import single
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.uses.check import noisy, outputs, unchanged
+from intertwine.weightspace.uses.given import check_space
 from intertwine.weightspace.uses.left import warn_of, why
 from intertwine.weightspace.uses.mappings import Entries, on_axis
 
@@ -84,6 +85,7 @@ def fold_biases(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
     See Also:
         `fold` makes gains 1, `centre` takes means from the weights before layer norms.
     """
+    check_space(space)
     # the model itself, too, as noise may silence the units that a bias moves
     points = [noisy(space, model, inputs, size) for size in (1.0, 0.0)]
     expected = [outputs(space, point.model, point.inputs) for point in points]
@@ -131,6 +133,7 @@ def centre(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
     Args:
         space, model, inputs: as in `fold_biases`.
     """
+    check_space(space)
     point = noisy(space, model, inputs)
     expected, state = outputs(space, point.model, point.inputs), space.state(point.model)
     new = {k: x.detach() for k, x in space.state(model).items()}

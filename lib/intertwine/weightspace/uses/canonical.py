@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from intertwine.weightspace.act.space import Moved, WeightSpace
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move, dual
+from intertwine.weightspace.uses.given import check_space
 from intertwine.weightspace.uses.rows import Rows, joined, split, wider
 from intertwine.weightspace.uses.sweep import normal_scalars, sweep
 
@@ -50,6 +51,7 @@ def canonicalise(space: WeightSpace, model: nn.Module) -> Moved:
     Raises:
         ValueError: weights of 16 bits, of other shapes, NaN or infinite.
     """
+    check_space(space)
     if low := {x.dtype for x in space.state(model).values() if x.is_floating_point() and x.itemsize < 4}:
         raise ValueError(
             f"Expected weights in float32 or float64, was given {low.pop()}: units are ordered by sums of "

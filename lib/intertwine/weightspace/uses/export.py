@@ -3,6 +3,7 @@
 from typing import Any
 
 from intertwine.weightspace.act.space import WeightSpace
+from intertwine.weightspace.uses.given import check_space
 from intertwine.weightspace.uses.mappings import Slice, mappings
 
 
@@ -34,6 +35,7 @@ def export(space: WeightSpace) -> dict[str, Any]:
           reason why it `stays`, None if it moves or is no parameter;
         - `nodes`, `edges`: those of `WeightSpace.graph`, edges with the indices of nodes and of spaces.
     """
+    check_space(space)
     nodes, edges = space.graph()
     spaces = []
     for hidden, mapping in zip(space.spaces, mappings(space), strict=True):

@@ -9,6 +9,7 @@ from intertwine.weightspace.act.space import Moved, WeightSpace
 from intertwine.weightspace.rules.axes import single
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move
+from intertwine.weightspace.uses.given import check_space
 from intertwine.weightspace.uses.left import in_words, warn_of, why
 from intertwine.weightspace.uses.sweep import solved
 
@@ -53,6 +54,7 @@ def fold(space: WeightSpace, model: Any, norms: Collection[str] | None = None) -
     Raises:
         ValueError: a module without a gain that can be folded, or no such module at all.
     """
+    check_space(space)
     state = space.state(model)
     element, folded = dict[str, Move](), set[str]()
     for hidden in space.spaces:

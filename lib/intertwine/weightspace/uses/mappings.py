@@ -11,6 +11,7 @@ from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.rules.axes import Axis, Unit, length, resolve
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.trace.run import Part
+from intertwine.weightspace.uses.given import check_space
 
 Entries = Int[Tensor, "copies n size"]
 
@@ -80,6 +81,7 @@ def mappings(space: WeightSpace) -> list[Mapping]:
 
     This is what SmoothQuant, SpinQuant or mergekit ask of an architecture, as the run of the model shows it.
     """
+    check_space(space)
     found = []
     for hidden in space.spaces:
         sides: tuple[list[Slice], list[Slice]] = ([], [])

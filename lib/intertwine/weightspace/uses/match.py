@@ -16,6 +16,7 @@ from intertwine.weightspace.rules.axes import single
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move, dual
 from intertwine.weightspace.trace.trace import trace
+from intertwine.weightspace.uses.given import check_space
 from intertwine.weightspace.uses.rows import Rows, joined, places, rows, sides, split, wider
 from intertwine.weightspace.uses.sweep import normal_scalars, solved, sweep
 
@@ -58,11 +59,7 @@ def match(
     Raises:
         ValueError: models of other shapes, weights that are not finite, or a model where the space belongs.
     """
-    if not isinstance(space, WeightSpace):
-        raise ValueError(
-            f"Expected match(space, model1, model2) with the space that find_symmetries returns, "
-            f"was given a {type(space).__name__} first."
-        )
+    check_space(space)
     solution, target = space.solution, space.folded_state(model1, "first")
     state = space.folded_state(model2, "second")
     runs = [trace(model, inputs).values for model in (model1, model2) if inputs is not None]

@@ -10,6 +10,7 @@ from intertwine.checks import check_evaluation_mode
 from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.trace.given import AnyModel, eager, named_tensors, replica
 from intertwine.weightspace.uses.declared import declare, fit
+from intertwine.weightspace.uses.given import check_space
 from intertwine.weightspace.uses.mappings import entries_of
 
 
@@ -47,6 +48,7 @@ def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]]
         ValueError: a space whose units have no order of their own, units that it does not have, or a model
             that has a size written into its steps, as in a reshape, which then fails or takes units apart.
     """
+    check_space(space)
     plain = eager(model)
     check_evaluation_mode(plain)
     run, tensors = space.inference.run, dict(named_tensors(plain))

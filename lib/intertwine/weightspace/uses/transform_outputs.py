@@ -9,6 +9,7 @@ from torch import Tensor
 from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.act.weights import AnyWeights
 from intertwine.weightspace.rules.axes import single
+from intertwine.weightspace.uses.given import check_space
 
 
 def transform_outputs(
@@ -38,6 +39,7 @@ def transform_outputs(
     Raises:
         ValueError: a matrix of another size, or a space that something else than linear layers writes.
     """
+    check_space(space)
     moved = space.state(model)
     space.check_finite(moved)
     for key, A in matrices.items():

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from intertwine.weightspace.act.space import Given, WeightSpace
 from intertwine.weightspace.trace.trace import trace
+from intertwine.weightspace.uses.given import check_space
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,6 +69,7 @@ def verify(space: WeightSpace, model: nn.Module, element: Given, inputs: Any) ->
     """
     import pandas as pd
 
+    check_space(space)
     chosen = space.inference.run.chosen
     before, after = (trace(each, inputs, chosen) for each in (model, space.act(model, element)))
     action = space.action(space.moves(element), space.state(model))
