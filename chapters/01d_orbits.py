@@ -113,7 +113,7 @@ bit_slider(first, signs, known)
 # ---
 # One channel holds an outlier, and a rotation spreads it over all channels: with few bits most channels of the trained
 # token are stored as 0, and few of the rotated one.
-# Bars: the 32 channels of one token (grey: stored as 0); orange marks: the stored value.
+# Bars: the 32 channels of one token (grey: stored as 0); red marks: the stored value.
 # Tokens: networks of this page; accuracies: recorded, mean over five networks.
 # :::
 

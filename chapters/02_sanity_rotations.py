@@ -36,6 +36,10 @@
 # **Before a ReLU, a permutation with positive scalings costs nothing, and a random orthogonal matrix costs accuracy**:
 # {fact}`02_sanity_rotations.lost_2:.0f` points on average at the second convolution of networks of width 64, as wide as
 # the paper's, and {fact}`02_sanity_rotations.lost_5:.0f` at the third ({numref}`fig-own-group`).
+#
+# In {numref}`fig-angle` you choose the angle of a turn before ReLU: of two neurons, and of the second convolution of a
+# network that this page trains on handwritten digits, whose 16 channels turn by the same angle in eight random planes.
+# *When are two inputs equal, what can a repair still do, and which matrices cost nothing?*
 
 # %% tags=["hide-input"]
 import copy
@@ -76,63 +80,6 @@ finetuning_epochs: int = 3  # of the paper's protocol
 fit_images: int = 500  # training images that a map is fitted on, at most
 test_images: int = 300  # test images that it is judged on, at most
 
-# %% tags=["hide-input"] figure="fig-own-group"
-maps = on_record("02_sanity_rotations", "linear_maps")
-wide = of(maps, width=64)
-bars(of(wide, activation="relu"), ("positive scalings", "orthogonal"))
-
-# %% [markdown]
-# :::{figure} #fig-own-group
-# ---
-# alt: >-
-#   Two bars, with dots for networks, for each of three convolutions: zero for permutations with positive scalings,
-#   and one for orthogonal matrices that is largest at the third convolution.
-# ---
-# Before a ReLU, a permutation with positive scalings costs nothing; an orthogonal matrix costs
-# {fact}`02_sanity_rotations.lost_5:.0f` points on average at the third convolution.
-# Accuracy lost on CIFAR-10 after a repair by least squares.
-# Dots: three networks of width 64, each the mean of five random matrices.
-# :::
-
-# %% [markdown]
-# *Inside the group nothing is lost*: in every trial the number of right answers stays the same.
-# Outside, most is lost at the third convolution, on average.
-# At the first, no cost is established with three networks.
-# Permutations with signs lie outside as well, and cost at most {fact}`02_sanity_rotations.signs_high:.0f` points on
-# average.
-# Where no activation acts, as on the residual stream of a transformer, an orthogonal matrix can be undone exactly, and
-# QuaRot uses it before rounding {cite}`ashkboos2024quarot` ({doc}`01d_orbits`).
-#
-# ## Two neurons, four inputs
-#
-# Take two neurons, a turn by 45°, and ReLU.
-# Four inputs show what is lost:
-
-# %%
-z = torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
-turn = 0.5**0.5 * torch.tensor([[1.0, -1.0], [1.0, 1.0]])
-hidden, wanted = torch.relu(z @ turn.T), torch.relu(z)
-R = torch.linalg.lstsq(hidden, wanted).solution.T  # the repair
-repaired = hidden @ R.T
-steps = {"hidden": hidden, "repaired": repaired, "wanted": wanted}
-for name, values in steps.items():
-    print(f"third input, {name}: {values[2].round(decimals=2).tolist()}")
-
-# %% [markdown]
-# | $z$ | $Az$ | $\sigma(Az)$ | $R\sigma(Az)$ | wanted: $\sigma(z)$ |
-# |---|---|---|---|---|
-# | $(1, 1)$ | $(0, \sqrt2)$ | $(0, \sqrt2)$ | $(1, 1)$ | $(1, 1)$ |
-# | $(1, -1)$ | $(\sqrt2, 0)$ | $(\sqrt2, 0)$ | $(1, 0)$ | $(1, 0)$ |
-# | $(-1, 1)$ | $(-\sqrt2, 0)$ | $(0, 0)$ | $(0, 0)$ | $(0, 1)$ |
-# | $(-1, -1)$ | $(0, -\sqrt2)$ | $(0, 0)$ | $(0, 0)$ | $(0, 0)$ |
-#
-# The turn moves the third and the fourth input to negative half-axes, where ReLU returns $(0, 0)$.
-# After that they are equal, and no function of $\sigma(Az)$, linear or not, can tell them apart.
-#
-# In {numref}`fig-angle` you choose the angle, for two neurons and for the second convolution of a network that this
-# page trains on handwritten digits: its 16 channels turn by the same angle in eight random planes.
-# *When are two inputs equal, what can a repair still do, and which matrices cost nothing?*
-
 # %% tags=["hide-input"]
 ten = [data.load("digits", split, device="cpu") for split in ("train", "test")]
 small = {"width": 8, "norm": False, "in_channels": 1, "activation": "relu"}
@@ -163,6 +110,61 @@ angle(turned.network, "conv2", ten[0][:50], ten[1][:100])
 # The repair gives most of the accuracy back, on the whole less, the further one turns.
 # At 90° no two of the four inputs are equal, and some nonlinear repair would be exact; the best matrix leaves a third.
 # A stretch of the axes lies in the group: the repair undoes it, and nothing is lost.
+#
+# {numref}`fig-own-group` has random matrices in networks as wide as the paper's, on photographs.
+
+# %% tags=["hide-input"] figure="fig-own-group"
+maps = on_record("02_sanity_rotations", "linear_maps")
+wide = of(maps, width=64)
+bars(of(wide, activation="relu"), ("positive scalings", "orthogonal"))
+
+# %% [markdown]
+# :::{figure} #fig-own-group
+# ---
+# alt: >-
+#   Two bars, with dots for networks, for each of three convolutions: zero for permutations with positive scalings,
+#   and one for orthogonal matrices that is largest at the third convolution.
+# ---
+# Before a ReLU, a permutation with positive scalings costs nothing; an orthogonal matrix costs
+# {fact}`02_sanity_rotations.lost_5:.0f` points on average at the third convolution.
+# Accuracy lost on CIFAR-10 after a repair by least squares.
+# Dots: three networks of width 64, each the mean of five random matrices.
+# :::
+
+# %% [markdown]
+# *Inside the group nothing is lost*: in every trial the number of right answers stays the same.
+# Outside, most is lost at the third convolution, on average.
+# At the first, no cost is established with three networks.
+# Permutations with signs lie outside as well, and cost at most {fact}`02_sanity_rotations.signs_high:.0f` points on
+# average.
+# Where no activation acts, as on the residual stream of a transformer, an orthogonal matrix can be undone exactly, and
+# QuaRot uses it before rounding {cite}`ashkboos2024quarot` ({doc}`01d_orbits`).
+#
+# ## Two neurons, four inputs
+#
+# Take two neurons, a turn by 45°, where the slider starts, and ReLU.
+# Four inputs show what is lost:
+
+# %%
+z = torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+turn = 0.5**0.5 * torch.tensor([[1.0, -1.0], [1.0, 1.0]])
+hidden, wanted = torch.relu(z @ turn.T), torch.relu(z)
+R = torch.linalg.lstsq(hidden, wanted).solution.T  # the repair
+repaired = hidden @ R.T
+steps = {"hidden": hidden, "repaired": repaired, "wanted": wanted}
+for name, values in steps.items():
+    print(f"third input, {name}: {values[2].round(decimals=2).tolist()}")
+
+# %% [markdown]
+# | $z$ | $Az$ | $\sigma(Az)$ | $R\sigma(Az)$ | wanted: $\sigma(z)$ |
+# |---|---|---|---|---|
+# | $(1, 1)$ | $(0, \sqrt2)$ | $(0, \sqrt2)$ | $(1, 1)$ | $(1, 1)$ |
+# | $(1, -1)$ | $(\sqrt2, 0)$ | $(\sqrt2, 0)$ | $(1, 0)$ | $(1, 0)$ |
+# | $(-1, 1)$ | $(-\sqrt2, 0)$ | $(0, 0)$ | $(0, 0)$ | $(0, 1)$ |
+# | $(-1, -1)$ | $(0, -\sqrt2)$ | $(0, 0)$ | $(0, 0)$ | $(0, 0)$ |
+#
+# The turn moves the third and the fourth input to negative half-axes, where ReLU returns $(0, 0)$.
+# After that they are equal, and no function of $\sigma(Az)$, linear or not, can tell them apart.
 #
 # (sec-own-group)=
 # ## Which matrices stand where

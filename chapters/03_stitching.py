@@ -31,11 +31,36 @@
 # *How simple may that map be?*
 #
 # **A permutation of the channels with positive scalings nearly suffices in wide networks** ({numref}`fig-penalties`):
-# on CIFAR-10, trained by the task and with batch norm re-estimated, it loses
-# {fact}`03_stitching.equal_group_low:.0f` to {fact}`03_stitching.equal_group_high:.0f` points of accuracy, on average
-# over pairs; with batch norm frozen {fact}`03_stitching.group_low:.0f` to {fact}`03_stitching.group_high:.0f`.
-# An arbitrary permutation, not trained, loses {fact}`03_stitching.arbitrary_low:.0f` to
-# {fact}`03_stitching.arbitrary_high:.0f`.
+# on CIFAR-10 it loses {fact}`03_stitching.equal_group_low:.0f` to {fact}`03_stitching.equal_group_high:.0f` points of
+# accuracy, an arbitrary one {fact}`03_stitching.arbitrary_low:.0f` to {fact}`03_stitching.arbitrary_high:.0f`
+# (with the statistics of the next batch norm taken anew, {ref}`sec-batch-norm`).
+#
+# {numref}`fig-bench-maps` joins two small networks for handwritten digits, so far without a map.
+# *How much does each map bring back?*
+# Then choose the front *the second, moved*: the second network with its channels reordered and rescaled, in a way
+# that you are not told.
+# *Which maps undo that, and can you find one by hand?*
+
+# %% tags=["hide-input"] figure="fig-bench-maps"
+from intertwine_book.live.benches import which_map
+
+which_map()
+
+# %% [markdown]
+# :::{figure} #fig-bench-maps
+# ---
+# alt: >-
+#   A bar for the accuracy of a stitched network, ten digits with its answers, a square that shows the map,
+#   and buttons for the map and for the front.
+# ---
+# Without a map the back misreads most digits, though it knows nearly all from its own front (the line).
+# A permutation with scalings brings back most of it between these two networks,
+# and everything if the front differs by a symmetry.
+# The cut is after the second ReLU; maps are fitted to 200 other digits, and batch norm is re-estimated on them.
+# :::
+
+# %% [markdown]
+# {numref}`fig-penalties` has networks as wide as those of {cite:t}`godfrey2022`, on photographs.
 
 # %% tags=["hide-input"] figure="fig-penalties"
 import pandas as pd
@@ -103,30 +128,6 @@ dots(
 # Without a map the back is wrong about two images, after a permutation about one.
 # A permutation *with positive scalings* makes no error.
 # If two trained networks differed only by a symmetry of the weights, such a map would lose nothing between them.
-#
-# {numref}`fig-bench-maps` joins two small networks for handwritten digits, so far without a map.
-# *How much does each map bring back?*
-# Then choose the front *the second, moved*: the second network with its channels reordered and rescaled, in a way
-# that you are not told.
-# *Which maps undo that, and can you find one by hand?*
-
-# %% tags=["hide-input"] figure="fig-bench-maps"
-from intertwine_book.live.benches import which_map
-
-which_map()
-
-# %% [markdown]
-# :::{figure} #fig-bench-maps
-# ---
-# alt: >-
-#   A bar for the accuracy of a stitched network, ten digits with its answers, a square that shows the map,
-#   and buttons for the map and for the front.
-# ---
-# Without a map the back misreads most digits, though it knows nearly all from its own front (the line).
-# A permutation with scalings brings back most of it between these two networks,
-# and everything if the front differs by a symmetry.
-# The cut is after the second ReLU; maps are fitted to 200 other digits, and batch norm is re-estimated on them.
-# :::
 
 # %% [markdown]
 # (sec-stitched)=
@@ -276,9 +277,10 @@ map_pictures({k: each.weight.flatten(1) for k, each in maps.items()})
 #
 # :::{prf:proof}
 # By {eq}`eq-layers` $\tilde f_{>l} = f_{>l}\circ\varphi_\sigma(A_l)^{-1}$.
+# So $S = \tilde f_{>l}\circ\psi\circ f_{\le l} = f_{>l}\circ f_{\le l} = f$.
 # :::
 #
-# For ReLU, $\varphi_\sigma(A) = A$, and the table above is this theorem for two channels.
+# For ReLU, $\varphi_\sigma(A) = A$, and the example with two channels above is this theorem.
 # The theorem also gives a test: move a network by a known $A$, and see whether a method finds it.
 # The library's search of the group does, up to rounding, at each of three layers of an untrained network
 # ({ref}`rec-theorem-4-2`).

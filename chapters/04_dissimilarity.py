@@ -26,9 +26,9 @@
 # Two networks look at the same images.
 # *How alike are their layers?*
 #
-# **A score means something only beside a null**: two *untrained* networks have a linear CKA of
-# {fact}`04_dissimilarity.linear_fresh_10:.2f`, after the third ReLU of Myrtle CNNs of width 64; training adds at most
-# {fact}`04_dissimilarity.linear_gain:.2f` on average after any.
+# **A score means something only beside a null**, the score where nothing was learned.
+# Two *untrained* networks have a linear CKA of {fact}`04_dissimilarity.linear_fresh_10:.2f` after the third ReLU of
+# Myrtle CNNs of width 64; training adds at most {fact}`04_dissimilarity.linear_gain:.2f`, after any of the four ReLUs.
 # And a score ignores some changes: turn or permute the orange cloud, and see which measures notice
 # ({numref}`fig-clouds`).
 
@@ -602,8 +602,8 @@ figure
 #
 # *At the paper's width most of a score is there without learning* ({numref}`fig-table-2`).
 # Compare each score with two values that the paper does not print.
-# The *null* is the score of shuffled images: what unrelated features get.
-# The *baseline* is the score of untrained pairs: what the images and the architecture give.
+# There are two nulls. That of shuffled images is what unrelated features get; below it is called *the null*.
+# That of untrained pairs is what the images and the architecture give; below it is called *the baseline*.
 
 # %% tags=["hide-input"] figure="fig-table-2"
 PRINTED = {"Procrustes, ReLU's group": ("grelu", [0.6208, 0.5106, 0.4432, 0.4899])}

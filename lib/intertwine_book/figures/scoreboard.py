@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 
 from intertwine_book.figures.style import COLOURS, new_figure
 
-_COLOURS = {"agree": "green", "undecided": "orange", "disagree": "red"}
+_MARKS = {"agree": ("green", "o"), "undecided": ("orange", "D"), "disagree": ("red", "X")}
 _ELSEWHERE = 0.45  # the opacity of what another scale says, whether it agrees or not
 
 
@@ -24,10 +24,11 @@ def printed_and_measured(table: pd.DataFrame) -> Figure:
         for k, (_, number) in enumerate(rows.iterrows()):
             mean, low, high = (number[key] / number["printed"] for key in ("mean", "low", "high"))
             at = names.index(name) + 0.6 * ((k + 0.5) / len(rows) - 0.5)
-            colour = COLOURS[_COLOURS[number["outcome"]]]
+            tone, mark = _MARKS[number["outcome"]]
+            colour = COLOURS[tone]
             opacity = _ELSEWHERE if number["setting"] == "another scale" else 1
             axis.plot([max(low, mean / 20), high], [at, at], lw=1, color=colour, alpha=opacity)
-            axis.plot(mean, at, "o", ms=3, color=colour, alpha=opacity)
+            axis.plot(mean, at, mark, ms=4, mew=0, color=colour, alpha=opacity)
     axis.axvline(1, color=COLOURS["ink"], lw=0.8, zorder=0)
     least = (known["mean"] / known["printed"]).min() / 2  # an interval may reach down to 0
     axis.set(xscale="log", xlabel="measured / printed", xlim=(least, None), ylim=(len(names) - 0.5, -0.5))

@@ -76,7 +76,7 @@ def bit_slider(
     ways = [*_both(tokens[first][0], signs)]
     zeros = [int((stored(z, start) == 0).sum()) for z in ways]
     sentence = (
-        f"The {len(signs)} channels of one token, and the values that {start} bits store (orange marks). As "
+        f"The {len(signs)} channels of one token, and the values that {start} bits store (red marks). As "
         f"trained {zeros[0]} channels are stored as 0, rotated {zeros[1]}. "
         "With JavaScript you can change the bits."
     )

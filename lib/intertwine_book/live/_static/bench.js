@@ -95,7 +95,7 @@ function bench(root, { data, opens, shows, bars, choices, sliders, measures }) {
     give(at((event.clientX - box.left) / box.width));
   });
 
-  function drawMap(W) {  // blue is negative and orange positive; by hand, the fainter, the smaller the cosine
+  function drawMap(W) {  // blue is negative and red positive; by hand, the fainter, the smaller the cosine
     const n = W.r, side = 12, own = state.map === "by hand", M = own ? stitching.cosines(state) : W;
     const top = Math.max(...M.d.map(Math.abs)) || 1;
     Object.assign(canvas, { width: n * side, height: n * side });
@@ -111,7 +111,7 @@ function bench(root, { data, opens, shows, bars, choices, sliders, measures }) {
       if (own && state.hand[i] === k % n) pen.strokeRect(x + 2, y + 2, side - 4, side - 4);
     }
     const words = own ? "Drag a mark along its row: the fuller a cell, the more alike both channels."
-      : "Blue: negative, orange: positive.";
+      : "Blue: negative, red: positive.";
     legend.textContent = `The map: rows are channels of the back, columns of the front. ${words}`;
     Controls.set(canvas, { "aria-label": `The map, ${n} by ${n}` });
   }

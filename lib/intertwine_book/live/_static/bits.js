@@ -7,7 +7,7 @@ function bits(root, { networks, known, colours, start }) {
     const alt = `${title}: a bar for each channel, and the value that is stored`;
     return { title, ...Controls.panel(panels, alt, "0 0 330 190") };
   });
-  element(root, "p", { class: "note" }, "lines: what can be stored; orange marks: what is stored; grey bars: stored as 0");
+  element(root, "p", { class: "note" }, "lines: what can be stored; red marks: what is stored; grey bars: stored as 0");
   const result = element(root, "p", { class: "result" }), announce = Controls.announcer(root);
 
   const draw = () => {
