@@ -117,7 +117,13 @@ for k, target in enumerate((AUTHORS, VARIES), 1):
     outside = go.Contour(**at, z=logs, contours=limit, showlegend=False, **out)
     places = crosses(target)
     mark = {"symbol": "x", "size": 9, "color": COLOURS["red"]}
-    spot = {"mode": "markers", "marker": mark, "showlegend": False, "hoverinfo": "skip"}
+    spot = {
+        "mode": "markers",
+        "marker": mark,
+        "showlegend": False,
+        "hoverinfo": "skip",
+        "cliponaxis": False,
+    }
     dots = go.Scatter(x=places["t1"].tolist(), y=places["t2"].tolist(), **spot)
     for trace in (spread, outside, dots):
         figure.add_trace(trace, 1, k)
@@ -133,7 +139,12 @@ steps = [
     for epsilon, label in EPSILONS.items()
 ]
 slider = {"active": len(steps) - 1, "steps": steps, "currentvalue": {"prefix": "ε = "}}
-bar = {"title": {"text": "J/E[y²]"}, "thickness": 10, "orientation": "h", "y": -0.45}
+bar = {
+    "title": {"text": "J/E[y²]", "side": "top"},
+    "thickness": 10,
+    "orientation": "h",
+    "y": -0.45,
+}
 bar["tickvals"] = [-3, -2, -1, 0, 1, 2, 3]
 bar["ticktext"] = ["0.001", "0.01", "0.1", "1 (zero)", "10", "100", "1000"]
 scale = {
@@ -155,6 +166,7 @@ figure.update_layout(
 )
 figure.update_xaxes(title="t₁", range=[-13, 13], constrain="domain")
 figure.update_yaxes(range=[-13, 13])
+figure.update_yaxes(title="t₂", title_standoff=0, col=1)
 says = "networks below ε = {}"
 Interactive(figure, "planes", says, picture=still_planes())
 

@@ -293,13 +293,13 @@ def test_a_rotation_stores_fewer_channels_as_0_where_one_is_an_outlier(page, str
     def check(kind, token, count):
         y = tokens[kind][token]
         for title, z in {
-            "y, as trained": y,
-            "HDy: random signs D, then Hadamard H": bits.hadamard(y, signs),
+            "values of the channels, as trained": y,
+            "values after a rotation (random signs, then Hadamard)": bits.hadamard(y, signs),
         }.items():
             zeros = int((bits.stored(z, count) == 0).sum())
             step = z.abs().max() / (2 ** (count - 1) - 1)
             error = (((z / step).round() * step - z).norm() / z.norm()).item()
-            expect(page, f"{title}; {zeros} of 32 stored as 0, relative error {percent(error)}")
+            expect(page, f"{title}: {zeros} of 32 stored as 0, relative error {percent(error)}")
         plain, rotated = RECORDED[kind][count]
         expect(
             page,
@@ -327,7 +327,7 @@ def test_the_slider_has_the_numbers_of_bits_that_are_recorded_of_both_networks(p
         for count in (3, 4, 6, 8):
             expect(page, f"Recorded networks {kind} at {count} bits: {rows[count][0]:.0f} %")
             slide(page, "bits", "ArrowRight")
-    assert page.get_by_label("token").get_attribute("aria-valuetext") == "position 1 of 3"
+    assert page.get_by_label("token").get_attribute("aria-valuetext") == "1 of 3"
 
 
 def test_a_hadamard_matrix_needs_a_power_of_two():

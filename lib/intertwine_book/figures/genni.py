@@ -58,7 +58,7 @@ def loss_planes(panels: Mapping[str, Mapping[str, Any]], *, low: int = -4, high:
                 line = {"colors": colour, "linestyles": style, "linewidths": 1.1}
                 axis.contour(at, at, values, [panel["epsilon"]], **line)
         if "oracle" in panel:
-            axis.scatter(*_numbers(panel["oracle"]).T, s=5, color=COLOURS["orange"], linewidths=0)
+            axis.scatter(*_numbers(panel["oracle"]).T, s=14, color=COLOURS["orange"], linewidths=0)
         if "points" in panel:
             axis.scatter(*_numbers(panel["points"]).T, s=45, color=COLOURS["red"], marker="X", zorder=3)
         x, y = panel.get("names", ("t₁", "t₂"))

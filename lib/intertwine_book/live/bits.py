@@ -91,7 +91,7 @@ def _both(y: Float[Tensor, "*N n"], signs: Float[Tensor, " n"]) -> Float[Tensor,
 
 def _still(ways: list[Float[Tensor, " n"]], count: int) -> str:
     most, parts = max(z.abs().max().item() for z in ways), []
-    for left, title, z in zip((0, 350), ("y, as trained", "HDy, rotated"), ways, strict=True):
+    for left, title, z in zip((0, 350), ("as trained", "rotated"), ways, strict=True):
         step = z.abs().max().item() / (2 ** (count - 1) - 1)
         for k, (value, whole) in enumerate(zip(z.tolist(), stored(z, count).tolist(), strict=True)):
             height, x = 90 * abs(value) / most, left + 5 + 10 * k

@@ -3,7 +3,7 @@ function bits(root, { networks, known, colours, start }) {
   const { element, slider, choice, number, percent } = Controls;
   let { network, bits: count } = start, token = 0;
   const panels = element(root, "div", { class: "panels two" });
-  const ways = ["y, as trained", "HDy: random signs D, then Hadamard H"].map((title) => {
+  const ways = ["values of the channels, as trained", "values after a rotation (random signs, then Hadamard)"].map((title) => {
     const alt = `${title}: a bar for each channel, and the value that is stored`;
     return { title, ...Controls.panel(panels, alt, "0 0 330 190") };
   });
@@ -26,7 +26,7 @@ function bits(root, { networks, known, colours, start }) {
         + `<path d="${marks}" stroke="${colours.red}" stroke-width="3"/>`;
       const error = size(z.map((value, k) => value - step * stored[k])) / size(z);
       const zeros = `${stored.filter((whole) => whole === 0).length} of ${z.length}`;
-      caption.textContent = `${title}; ${zeros} stored as 0, relative error ${percent(error, 1)}`;
+      caption.textContent = `${title}: ${zeros} stored as 0, relative error ${percent(error, 1)}`;
     });
     const [plain, rotated] = known[network][count].map((right) => `<b>${number(right)} %</b>`);
     result.innerHTML = `Recorded networks ${network} at ${count} bits: ${plain} of the digits are right `
@@ -38,7 +38,7 @@ function bits(root, { networks, known, colours, start }) {
   slider(root, { label: "bits", min: 0, max: steps.length - 1, step: 1, value: steps.indexOf(count),
     text: (k) => `${steps[k]} bits`, moved: (k) => { count = steps[k]; ask(); } });
   slider(root, { label: "token", min: 1, max: positions, step: 1, value: 1,
-    text: (k) => `position ${k} of ${positions}`, moved: (k) => { token = k - 1; ask(); } });
+    text: (k) => `${k} of ${positions}`, moved: (k) => { token = k - 1; ask(); } });
   const options = Object.keys(networks).map((key) => [key, key]);
   choice(root, { label: "network", options, value: network, chosen: (to) => { network = to; ask(); } });
   draw();
