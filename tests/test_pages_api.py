@@ -187,6 +187,7 @@ def test_each_function_has_a_row_for_each_parameter_with_its_default_and_no_word
         for row, parameter in zip(rows, known.values(), strict=True):
             assert lines[row].strip("* -`") == parameter.name
             assert (parameter.default is parameter.empty) == (lines[row + 2].strip() == "-"), name
+        assert not {*known} - {*api_tables.words_of(function)}, f"{name}: say in Args what they are"
 
 
 def test_the_words_of_a_parameter_are_there_and_not_on_another_page():

@@ -23,6 +23,10 @@ def haar_rotation(n: int, generator: torch.Generator) -> Float[Tensor, "n n"]:
 
     Gram-Schmidt on a Gaussian matrix gives Haar measure on O(n), half of it with determinant -1 (godfrey2022
     §6 takes that for SO(n)). Where the determinant is -1, one fixed column is negated.
+
+    Args:
+        n: rows and columns.
+        generator: of the draw.
     """
     Q = Orthogonal(n).sample(generator)
     Q[:, 0] *= torch.linalg.slogdet(Q).sign
