@@ -61,10 +61,9 @@ class RotationPlanes(NamedTuple):
         """Rotate in the same planes by `alpha` times the angles.
 
         Example:
-            >>> half = rotation_planes(torch.tensor([[0.0, -1.0], [1.0, 0.0]])).power(0.5)
-            >>> torch.allclose(
-            ...     half @ half, torch.tensor([[0.0, -1.0], [1.0, 0.0]]).double()
-            ... )
+            >>> quarter = torch.tensor([[0.0, -1.0], [1.0, 0.0]]).double()
+            >>> half = rotation_planes(quarter).power(0.5)
+            >>> torch.allclose(half @ half, quarter)
             True
         """
         alpha = torch.as_tensor(alpha, dtype=torch.float64, device=self.angles.device)
