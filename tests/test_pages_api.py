@@ -3,11 +3,9 @@ the page that follows one network through all phases of `weightspace` gives what
 
 import ast
 import builtins
-import contextlib
 import doctest
 import importlib
 import inspect
-import io
 import pkgutil
 import re
 import symtable
@@ -16,9 +14,10 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
+import pytest
 import torch
 import yaml
-from helpers import generator
+from helpers import computed, generator, same_words_and_nearly_the_numbers
 from torch import nn
 
 import intertwine
@@ -32,22 +31,12 @@ from intertwine_book.build import api, api_tables, render, status
 API = Path(__file__).parent.parent / "book/api"
 
 
-def computed(task: str, names: dict) -> str:
-    """What a task prints: the value of its last expression, as an interpreter shows it."""
-    *before, last = ast.parse(task).body
-    shown = io.StringIO()
-    with contextlib.redirect_stdout(shown):
-        exec(compile(ast.Module(before, []), "tasks", "exec"), names)
-        value = eval(compile(ast.Expression(last.value), "tasks", "eval"), names)
-    return shown.getvalue() if value is None else repr(value)
-
-
-def same_words_and_nearly_the_numbers(shown: str, given: str) -> bool:
-    """Accuracies of small networks differ between machines; words, shapes and groups do not."""
-    number = re.compile(r"(?<!\w)\d+\.\d+")
-    pairs = zip(number.findall(shown), number.findall(given), strict=True)
-    near = all(abs(float(one) - float(other)) < 0.1 for one, other in pairs)
-    return near and number.sub("#", shown).split() == number.sub("#", given).split()
+def test_no_line_of_code_is_wider_than_its_box():
+    for path in [*API.glob("*.md"), *API.parent.glob("*.md")]:
+        blocks = re.findall(r"^```(\S*)[^\n]*\n(.*?)^```$", path.read_text(), re.MULTILINE | re.DOTALL)
+        for code in (code for kind, code in blocks if kind in ("", "python", "pycon")):
+            typed = re.findall(r"^(?:>>>|[.]{3}) .*", code, re.MULTILINE) or code.splitlines()
+            assert all(len(line) < 79 for line in typed), (path.name, max(typed, key=len))
 
 
 def test_each_task_has_three_statements_at_most_and_gives_what_the_page_shows():
@@ -60,6 +49,25 @@ def test_each_task_has_three_statements_at_most_and_gives_what_the_page_shows():
     for task, shown in tasks:
         assert len(ast.parse(task).body) <= 3 and all(len(line) <= 79 for line in task.splitlines()), task
         assert same_words_and_nearly_the_numbers(shown, computed(task, names)), (task, shown)
+
+
+def test_a_task_says_which_names_of_other_tasks_it_uses():
+    page = (API / "tasks.md").read_text()
+    made: dict[str, str] = {}  # name → the task or recipe that defines it
+    for part in re.split(r"\n(?=\((?:task|recipe)-)", page)[1:]:
+        own, used = re.match(r"\((.*?)\)=", part)[1], {}
+        for code in re.findall(r"```python\n([^`]*?)```", part):
+            table = symtable.symtable(code, own, "exec")
+            mine = {
+                each.get_name() for each in table.get_symbols() if each.is_assigned() or each.is_imported()
+            }
+            for name in {*_names(table)} - mine:
+                if name in made and made[name] != own and made[name][:4] == own[:4]:
+                    used.setdefault(made[name], set()).add(name)
+            made |= dict.fromkeys(mine, own)
+        said = re.search(r"^Uses (.*)\.$", part, re.MULTILINE)
+        told = re.findall(r"((?:`\w+`(?:, )?)+) of {ref}`([\w-]+)`", said[1] if said else "")
+        assert {other: {*re.findall(r"\w+", names)} for names, other in told} == used, own
 
 
 def test_the_first_page_leads_to_every_task_and_no_library_page_needs_the_book():
@@ -127,6 +135,31 @@ def _names(table: symtable.SymbolTable) -> Iterator[str]:
         yield from _names(inner)
 
 
+@pytest.mark.slow  # these examples run where they stand, too
+def test_the_examples_of_a_page_run_with_what_its_first_line_imports():
+    known, tried = docstrings(), 0
+    for path in sorted(API.glob("*.md")):
+        page = path.read_text()
+        blocks = re.findall(r"functions:: (intertwine\.\w+)\n(?:   :.*\n)*\n((?:   .*\n)+)", page)
+        if not blocks:
+            continue
+        line, given = re.search(r"^Examples begin with (.*)\.$", page, re.MULTILINE), {}
+        assert line, path.name
+        exec("\n".join(re.findall(r"`([^`]+)`", line[1])), given)
+        shown = {f"{module}.{name}" for module, names in blocks for name in names.split()}
+        texts = {name: text for name, text in known.items() if ".".join(name.split(".")[:3]) in shown}
+        for module in re.findall(r"automodule:: ([\w.]+)", page):
+            texts[module] = importlib.import_module(module).__doc__
+        for name, text in texts.items():
+            test = doctest.DocTestParser().get_doctest(text, dict(given), name, None, None)
+            tried += len(test.examples)
+            assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test).failed == 0, (
+                path.name,
+                name,
+            )
+    assert tried > 500
+
+
 def test_the_example_of_what_notebooks_share_runs(tmp_path, monkeypatch):
     monkeypatch.setenv("INTERTWINE_ZOO", str(tmp_path / "zoo"))
     monkeypatch.setitem(zoo.RECIPES, "digits", replace(zoo.RECIPES["digits"], epochs=3))
@@ -187,6 +220,7 @@ def test_each_function_has_a_row_for_each_parameter_with_its_default_and_no_word
         for row, parameter in zip(rows, known.values(), strict=True):
             assert lines[row].strip("* -`") == parameter.name
             assert (parameter.default is parameter.empty) == (lines[row + 2].strip() == "-"), name
+        assert not {*known} - {*api_tables.words_of(function)}, f"{name}: say in Args what they are"
 
 
 def test_the_words_of_a_parameter_are_there_and_not_on_another_page():

@@ -1,10 +1,12 @@
 """The recipes of the gallery: their code runs, and does what the text and the pictures say."""
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
 import torch
+from helpers import computed, same_words_and_nearly_the_numbers
 from torch.nn import functional as F
 
 from intertwine.weightspace import relative_error
@@ -68,11 +70,22 @@ def test_an_average_of_matched_networks_works_and_one_of_others_does_not(made):
 
 
 def test_one_orbit_has_one_hash(made):
-    assert made["same"] and made["digest"](made["orbit"], made["mlp"])[1] == ()
+    one, other = (made["digest"](made["orbit"], made[name]) for name in ("mlp", "elsewhere"))
+    assert one == other and one[1] == ()
 
 
 def test_the_table_for_merging_has_both_sides(made):
     assert made["table"]["qkv.weight"]["input_space"] and made["table"]["out.weight"]["output_space"]
+
+
+def test_each_recipe_gives_what_the_page_shows(made):
+    recipes = PAGE.read_text().partition("(sec-recipes)=")[2]
+    parts = re.findall(r"^#{3,4} .*?(?=^#{3,4} |\Z)", recipes, re.MULTILINE | re.DOTALL)
+    assert len(parts) > 7
+    for part in parts:
+        code, shown = re.search(r"```python\n([^`]*?)```\n\n```text\n(.*?)```", part, re.DOTALL).groups()
+        last = ast.unparse(ast.parse(code).body[-1])
+        assert same_words_and_nearly_the_numbers(shown, computed(last, made)), last
 
 
 def test_each_entry_of_the_page_has_its_picture_and_a_card_that_leads_to_it(both):

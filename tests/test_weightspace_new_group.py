@@ -16,7 +16,7 @@ from intertwine.weightspace.rules.infer import RULES, bind
 
 @dataclass(frozen=True)
 class Circulant(MatrixGroup):
-    """Invertible circulant matrices, which commute with shifts of the units in a circle."""
+    """Invertible circulant matrices, which commute with shifts in a circle."""
 
     within = (GeneralLinear,)
     permutes = False

@@ -1,13 +1,15 @@
 // What a search shows first: the page whose title is what was asked for, then a term of the glossary or a function of
-// that name, then headings, whether in a chapter or of the library; records come behind. A rare word of a query counts more than one that
+// that name, then headings, whether in a chapter or of the library; records come behind. A function or class that is called
+// as was typed comes before its page, and attributes come behind pages. A rare word of a query counts more than one that
 // most pages have.
 var Scorer = (() => {
   const stems = (text) => {
     const words = splitQuery(text.toLowerCase().replace(/[_.]/g, " ")).filter((word) => !stopwords.includes(word));
     return new Set(words.filter((word) => !/^(\d+\w?|intertwine)$/.test(word)).map((word) => new Stemmer().stemWord(word)));
   };
+  const share = (kind) => (/attribute|property/.test(kind) ? 0.6 : 1);
   const prepared = (query) => {
-    const { docnames, titles, alltitles, objects, terms } = Search._index;
+    const { docnames, titles, alltitles, objects, objnames, terms } = Search._index;
     const pages = docnames.length;
     const weight = (word) => Math.log(1 + pages / ([terms[word] ?? []].flat().length + 1));
     const asked = new Map([...stems(query)].map((word) => [word, weight(word)]));
@@ -20,9 +22,11 @@ var Scorer = (() => {
       return words.length ? (sum(found.map((word) => asked.get(word))) / whole) * (0.5 + (0.5 * found.length) / words.length) : 0;
     };
     const best = new Array(pages).fill(0); // of a page's headings and functions
-    const note = (file, name) => (best[file] = Math.max(best[file], fit(name)));
+    const note = (file, name, weight = 1) => (best[file] = Math.max(best[file], weight * fit(name)));
     Object.entries(alltitles).forEach(([name, places]) => places.forEach(([file]) => note(file, name)));
-    Object.entries(objects).forEach(([of, all]) => all.forEach(([file, , , , name]) => /_book/.test(of + name) || note(file, name)));
+    Object.entries(objects).forEach(([of, all]) =>
+      all.forEach(([file, type, , , name]) => /_book/.test(of + name) || note(file, name, share(objnames[type][2])))
+    );
     return { query, fit, of: new Map(docnames.map((page, file) => [page, Math.max(40 * fit(titles[file]), 32 * best[file])])) };
   };
   let known = {};
@@ -32,9 +36,13 @@ var Scorer = (() => {
       const query = new URLSearchParams(location.search).get("q") ?? "";
       if (known.query !== query) known = prepared(query);
       if (/intertwine_book/.test(title)) return score - 60;
-      if (description) return 36 * known.fit(title.split(".").at(-1)) + score / 10;
+      if (description) {
+        const name = title.split(".").at(-1);
+        const exact = name === query.trim() && /^Python (function|class),/.test(description) ? 10 : 0;
+        return 36 * share(description) * known.fit(name) + exact + score / 10;
+      }
       const proof = page.startsWith("chapters/records/") ? -12 : 0;
-      if (anchor) return proof + (anchor.startsWith("#term-") ? 0.38 * score : 30 * known.fit(title.split(" > ").at(-1))); // a term, a section
+      if (anchor) return proof + (/^#(term|index)-/.test(anchor) ? 0.38 * score : 30 * known.fit(title.split(" > ").at(-1))); // a term or an entry of the index, a section
       return proof + known.of.get(page) + score / 5 + (late.test(page) ? -5 : page.startsWith("chapters/") ? 1 : 0);
     },
     objNameMatch: 11,

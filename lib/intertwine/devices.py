@@ -81,6 +81,8 @@ def precision(network: nn.Module, device: torch.device, dtype: str = "auto") -> 
     bfloat16 is about twice as fast. For a small network of linear layers alone it would be slower.
 
     Args:
+        network: its layers and the type of its weights decide.
+        device: on which it trains, as `pick` returns it.
         dtype: "float32", "bfloat16", or "auto" for the rule. The environment variable INTERTWINE_DTYPE takes
             the place of the rule: measure where in doubt.
 

@@ -35,6 +35,10 @@ def record(model: nn.Module, layers: Sequence[str]) -> Iterator[dict[str, Float[
     copies, which nothing that works in place changes. They are part of autograd's graph unless that is off.
     However the `with` ends, the model has no hook afterwards.
 
+    Args:
+        model: any module, in the mode in which you run it.
+        layers: names of modules, as `named_modules` gives them.
+
     Raises:
         ValueError: a layer that is unknown, called twice in a run, not called, returns no tensor, or is
             recurrent with `batch_first=False`.
@@ -92,6 +96,12 @@ def features(
     its parameters. Whenever a batch is handed out, the model is in its own mode again. Batches keep the order
     of the images, and the last may be smaller.
 
+    Args:
+        model: any module that takes a batch of images.
+        layers: names of modules, as `named_modules` gives them; each is called once in a run.
+        images: inputs of the model, the first axis counts them; they travel to its device batch by batch.
+        batch_size: inputs of one run.
+
     Raises:
         ValueError: at once for an unknown layer or a batch size below 1; with the first batch as in `record`.
     """
@@ -115,6 +125,9 @@ def activations(
 
     The model runs as in `features`.
 
+    Args:
+        model, layers, images, batch_size: as in `features`.
+
     Returns:
         For each name a tensor (n, …) of all images.
 
@@ -134,6 +147,9 @@ def channel_axis(X: Tensor) -> int:
 
     What an `nn.Conv1d` returns has three axes, too, and would be taken for tokens: transpose it, and see
     `channels_first`.
+
+    Args:
+        X: what a layer returns; its number of axes decides.
     """
     return 1 if X.ndim > 3 else -1
 
@@ -151,6 +167,11 @@ def channels_first(model: nn.Module, layer: str, image: Float[Tensor, "n ..."]) 
 
     It is tried. One channel is changed in the output of the last convolution, norm or linear layer that runs
     before. If then one place along an axis of this layer's output changes, that axis has the channels.
+
+    Args:
+        model: any module, run in evaluation mode.
+        layer: a name of `named_modules`.
+        image: one input or more, with the axis that counts them.
 
     Raises:
         ValueError: there is no such axis after a convolution, for later steps mix the channels.
@@ -200,6 +221,9 @@ def rows(X: Float[Tensor, "n ..."]) -> Float[Tensor, "rows c"]:
     Example:
         >>> rows(torch.ones(5, 3, 4, 4)).shape, rows(torch.ones(5, 17, 3)).shape
         (torch.Size([80, 3]), torch.Size([85, 3]))
+
+    Args:
+        X: features (n, c), tokens (n, t, c) or feature maps (n, c, h, w).
     """
     return X.movedim(channel_axis(X), -1).flatten(0, -2)
 

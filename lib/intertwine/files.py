@@ -78,6 +78,10 @@ def tree_digest(folder: str | Path, pattern: str = "**/*") -> str:
         >>> tree_digest(library, "**/*.py") == tree_digest(library, "**/*.py")
         True
 
+    Args:
+        folder: where the files lie; its own name does not count.
+        pattern: of the files, as `pathlib.Path.glob` takes it; by default all.
+
     Raises:
         NotADirectoryError: `folder` is not a folder (an empty one is).
     """
@@ -105,6 +109,9 @@ def write_whole(path: str | Path) -> Iterator[Path]:
         ...         _ = part.write_text("width,accuracy")
         ...     table.read_text()
         'width,accuracy'
+
+    Args:
+        path: of the finished file.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -133,6 +140,10 @@ def save_tensors(path: str | Path, content: dict[str, Any]) -> None:
         ...     save_tensors(path, {"epoch": 3, "weight": torch.ones(2)})
         ...     load_tensors(path)
         {'epoch': 3, 'weight': tensor([1., 1.])}
+
+    Args:
+        path: of the file; missing folders are created.
+        content: keys and what they stand for, without objects of other classes.
     """
     import torch  # slow to import, and tables need none of it
 
@@ -142,6 +153,9 @@ def save_tensors(path: str | Path, content: dict[str, Any]) -> None:
 
 def load_tensors(path: str | Path) -> dict[str, Any]:
     """Read a file of `save_tensors` to the CPU; no code in it is executed.
+
+    Args:
+        path: of the file.
 
     Raises:
         OSError: the file cannot be read.
@@ -165,6 +179,9 @@ def lock(path: str | Path) -> Iterator[None]:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder, lock(Path(folder) / "zoo"):
         ...     pass  # train and save, undisturbed
+
+    Args:
+        path: what is worked on, a file or a folder; all processes have to name it alike.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -149,7 +149,8 @@ class Statistics:
         """AᵀA, AᵀB and BᵀB, of A and B minus their means if `centred`.
 
         Example:
-            >>> Statistics.of(torch.ones(4, 2), torch.rand(4, 1)).products(centred=True).AB
+            >>> moments = Statistics.of(torch.ones(4, 2), torch.rand(4, 1))
+            >>> moments.products(centred=True).AB
             tensor([[0.],
                     [0.]], dtype=torch.float64)
 

@@ -98,6 +98,7 @@ class Dataset:
             images: the networks' inputs, of shape (n, channels, height, width), or of another for recipes
                 that neither shift nor flip.
             labels: from 0 on, in int64.
+            name, split: what printing shows, such as "digits" and "test"; nothing is computed from them.
             classes: names of the labels; by default their numbers.
             mean, std: per channel, by which images were normalised, so that a recipe can pad with black; 0
                 and 1 by default.

@@ -49,6 +49,7 @@ def examples(
 
     Args:
         maps: the activations that `found` was computed from, of the same images.
+        found: what `dissect` says of these units and concepts.
         size: of the images, in pixels.
         units: how many, or which.
         images: of each unit, those in which it selects most, the first ones first where numbers are equal.

@@ -23,6 +23,10 @@ def haar_rotation(n: int, generator: torch.Generator) -> Float[Tensor, "n n"]:
 
     Gram-Schmidt on a Gaussian matrix gives Haar measure on O(n), half of it with determinant -1 (godfrey2022
     §6 takes that for SO(n)). Where the determinant is -1, one fixed column is negated.
+
+    Args:
+        n: rows and columns.
+        generator: of the draw.
     """
     Q = Orthogonal(n).sample(generator)
     Q[:, 0] *= torch.linalg.slogdet(Q).sign
@@ -57,10 +61,9 @@ class RotationPlanes(NamedTuple):
         """Rotate in the same planes by `alpha` times the angles.
 
         Example:
-            >>> half = rotation_planes(torch.tensor([[0.0, -1.0], [1.0, 0.0]])).power(0.5)
-            >>> torch.allclose(
-            ...     half @ half, torch.tensor([[0.0, -1.0], [1.0, 0.0]]).double()
-            ... )
+            >>> quarter = torch.tensor([[0.0, -1.0], [1.0, 0.0]]).double()
+            >>> half = rotation_planes(quarter).power(0.5)
+            >>> torch.allclose(half @ half, quarter)
             True
         """
         alpha = torch.as_tensor(alpha, dtype=torch.float64, device=self.angles.device)

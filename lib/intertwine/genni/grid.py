@@ -60,6 +60,7 @@ def grid_loss(problem: Problem, plane: Plane, bounds: Bounds, n: int) -> Grid:
         [0.0, 1.0, 4.0]
 
     Args:
+        problem: network, target and inputs.
         plane: of parameters; see `plane` and `random_plane`.
         bounds: of the coordinates, the same in every direction, both included.
         n: points in every direction, at least 2; n^m in all.

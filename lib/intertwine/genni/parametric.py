@@ -17,7 +17,11 @@ ELEMENTWISE = tuple(getattr(nn, name) for name in _NAMES.split())
 
 
 def parameter_vector(model: nn.Module) -> Float[Tensor, " p"]:
-    """All parameters of the network, one after another, in the order of `parameters()`."""
+    """All parameters of the network, one after another, in the order of `parameters()`.
+
+    Args:
+        model: any module; the vector is a copy.
+    """
     check_model(model)
     return nn.utils.parameters_to_vector(model.parameters()).detach()
 

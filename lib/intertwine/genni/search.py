@@ -65,6 +65,7 @@ def search(
         accept: the largest J/E[y²] on the last quarter of the inputs, which is not trained on.
         starts: how many, 4(m+1) when not given, drawn by `random_starts`; or the starts themselves.
         steps: of Adam, with a cosine schedule from `lr` to 0.
+        lr: the first learning rate.
         batch_size: inputs of a step; they are taken in turn.
 
     Returns:
@@ -171,6 +172,10 @@ def descend(
 
     Args:
         problem: network, target, and inputs, which are taken in turn, `batch_size` for each step.
+        starts: k parameter vectors, in the order of `parameter_vector`.
+        steps: in all, the same number from each start.
+        batch_size: inputs of a step; those that fill no batch are left out.
+        optimizer: "sgd" is plain gradient descent.
         lr: "adam" lets it fall to 0 by a cosine; with "sgd" it is constant, without momentum. Steps of SGD at
             rate r on J itself are steps at rate r·E[y²] here.
     """

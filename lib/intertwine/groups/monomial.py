@@ -117,6 +117,9 @@ def Permutations(n: int) -> Monomial:
     Example:
         >>> Permutations(4).components
         24
+
+    Args:
+        n: rows and columns of the matrices.
     """
     return Monomial(n, TRIVIAL)
 
@@ -127,6 +130,9 @@ def SignedPermutations(n: int) -> Monomial:
     Example:
         >>> SignedPermutations(3).components
         48
+
+    Args:
+        n: rows and columns of the matrices.
     """
     return Monomial(n, SIGNS)
 
@@ -137,6 +143,9 @@ def GReLU(n: int) -> Monomial:
     Example:
         >>> GReLU(3).dimension, GReLU(3).components
         (3, 6)
+
+    Args:
+        n: rows and columns of the matrices.
     """
     return Monomial(n, POSITIVE, as_activation("ReLU"))  # `intertwining_error` tests σ outside the group, too
 
@@ -147,5 +156,8 @@ def NonzeroMonomial(n: int) -> Monomial:
     Example:
         >>> NonzeroMonomial(3).dimension, NonzeroMonomial(3).components
         (3, 48)
+
+    Args:
+        n: rows and columns of the matrices.
     """
     return Monomial(n, NONZERO)

@@ -43,6 +43,7 @@ def arrangement(p: ShallowReLU, tolerance: float = 1e-9) -> Arrangement:
     In floats a neuron with ‖w‖₁ ≤ tolerance · ‖(w, b)‖₁ counts as constant.
 
     Args:
+        p: the network, or a module like it.
         tolerance: how far the unit vectors of neurons on one hyperplane may differ in 1-norm; exact networks
             need none.
     """

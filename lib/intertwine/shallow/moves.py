@@ -73,6 +73,7 @@ def flip(p: ShallowReLU, S: Iterable[int], kappa: int | float = 1) -> ShallowReL
         ([1], True)
 
     Args:
+        p: the network; it is not changed.
         S: a set of neurons, numbered from 0; to name one twice changes nothing.
         kappa: κ with σ(x) − σ(−x) = κx: 1 for ReLU, `odd_slope` computes it for others.
     """
@@ -117,6 +118,10 @@ def random_orbit(p: ShallowReLU, *, generator: torch.Generator) -> ShallowReLU:
         >>> p = random_network(3, 2, 1, generator=draw)
         >>> random_orbit(p, generator=draw)([[1, 2]]).tolist() == p([[1, 2]]).tolist()
         True
+
+    Args:
+        p: the network; it is not changed.
+        generator: of the element's order and scales.
     """
     if not p.exact:
         return act(p, GReLU(p.n).sample(generator))

@@ -60,6 +60,7 @@ def compare(
         images: inputs of both models, 4 or more, as these take a batch.
         measure: a name out of `MEASURES`, or a function of two sets of features of the same images, matrices
             (n, c) in float64, that returns a number; bind its options with `functools.partial`.
+        layers2: names of modules of the second model; those of `layers` when not given.
         spatial: as in `cka`; the measure's own when not given, for a function "features". With "samples",
             maps of unlike sizes are resampled to the larger by nearest neighbours, as the authors of
             godfrey2022 did.

@@ -56,6 +56,7 @@ class Junction:
     Args:
         model1, model2, at, train, validation, test, shortcut: as in `stitch`. Both models get the
             same images: their own normalisation, where it differs, must be part of them.
+        device: as `intertwine.devices.pick` takes it; both models are copied there.
         dtype: of training: float32, bfloat16, or auto, the faster one, as in `training.Recipe`. Networks are
             judged in their own type.
         fit_images: how many training images closed forms are fitted to, from the first one on.

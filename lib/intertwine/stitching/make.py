@@ -150,6 +150,7 @@ def stitch_at(
         [torch.Size([8, 8]), torch.Size([8, 8])]
 
     Args:
+        junction: the place, with both models and their data.
         recipe: how it is trained: a `StitchRecipe`, or a name out of `STITCH_RECIPES`. Without it, it is not.
         start: where the training starts: "random", a name out of `KINDS` with a closed form, such as
             "least squares", or a map. By default the closed form of the kind, where there is one.
@@ -157,6 +158,7 @@ def stitch_at(
         penalty: a function of the stitched values of a batch and of model 2's values, added to the loss.
         measure: a function of the stitch, in evaluation mode: numbers for every row of the history.
         seed: of a random start, the order of the data, their augmentation, and dropout in the stitch.
+        progress: whether a bar counts the epochs of a training.
         kind, options: as in `stitch`.
 
     Raises:
@@ -197,6 +199,7 @@ def stitch_all(
     epoch need at most 2 GiB.
 
     Args:
+        junction, progress: as in `stitch_at`.
         kinds: the keywords of `stitch_at` for each name.
         seed: of those that have none of their own.
 

@@ -31,6 +31,7 @@ class Batches:
     Args:
         images, labels: on one device; images of shape (n, channels, height, width), or of any other if the
             recipe neither shifts nor flips nor shrinks.
+        recipe: its batch size, `drop_last` and augmentation are used here.
         fill: value for each channel of the pixels that a shift leaves free; see `fill_of`.
     """
 

@@ -99,8 +99,12 @@ def epoch(
     Modules remain in the mode, training or evaluation, in which the caller left them.
 
     Args:
+        model: what maps inputs to logits, a network or any function.
+        batches: on the device of the parameters; `Batches`, or anything with its `epoch` and length.
+        optimizer: of the parameters that are trained, as `build_optimizer` makes it.
         recipe: its learning rate, schedule and label smoothing are used here.
         number: of the epoch, from 0.
+        seed: of the order, the augmentation and dropout.
         dtype: see `intertwine.devices.precision`.
         added_loss: a function of a batch (inputs, labels, …) whose value is added to the loss.
         before_step: called with the fraction of the training that is done, as an annealing needs it.

@@ -26,8 +26,10 @@ def evaluate(
     its parameters and in their type, also if it was trained in bfloat16. It is left in the mode it was in.
 
     Args:
+        network: maps images to logits of shape (n, classes).
         images: they travel to the network batch by batch.
         labels: from 0 to classes - 1, in int64.
+        batch_size: images of one run; it does not change the result.
 
     Raises:
         ValueError: images or labels do not fit the network, or images or its weights are not finite.

@@ -68,12 +68,15 @@ def train(
 
     Args:
         network: maps images to logits; it is not changed.
-        freeze: a layer of a network that is a `torch.nn.Sequential`, by name.
+        data: the images and labels that it learns.
+        recipe: epochs, batch size, learning rate, and all else that decides how it learns.
+        freeze: a layer of a network that is a `torch.nn.Sequential`, by name; all train when not given.
         validation: images whose accuracy the history records after every epoch.
         checkpoint: a file that is written after every epoch, and from which an interrupted training goes on.
         seed: of the order of the data, of their augmentation and of dropout; the initial weights are the
             network's own.
         device: as `intertwine.devices.pick` takes it; the trained network is there.
+        progress: whether a bar counts the epochs.
 
     Returns:
         The trained copy as `network`, in evaluation mode, and its `history`, one row an epoch.

@@ -67,7 +67,8 @@ class Move(NamedTuple):
             >>> from intertwine.weightspace import find_symmetries
             >>> model = nn.Sequential(nn.Linear(1, 2), nn.ReLU(), nn.Linear(2, 1)).eval()
             >>> space = find_symmetries(model, torch.zeros(1, 1))
-            >>> space.element({"1": torch.tensor([[0.0, 2.0], [3.0, 0.0]])})["1"].matrix()
+            >>> element = space.element({"1": torch.tensor([[0.0, 2.0], [3.0, 0.0]])})
+            >>> element["1"].matrix()
             tensor([[0.0000, 2.0000],
                     [3.0000, 0.0000]], dtype=torch.float64)
         """

@@ -24,6 +24,9 @@ def export(space: WeightSpace) -> dict[str, Any]:
         >>> found["weights"]["2.bias"]
         {'shape': [2], 'stays': "the model's output"}
 
+    Args:
+        space: the symmetries of the network.
+
     Returns:
         A dictionary of
 

@@ -80,6 +80,9 @@ def mappings(space: WeightSpace) -> list[Mapping]:
         ('scale', ['0', '0'], ['2'])
 
     This is what SmoothQuant, SpinQuant or mergekit ask of an architecture, as the run of the model shows it.
+
+    Args:
+        space: the symmetries of the network.
     """
     check_space(space)
     found = []
