@@ -38,10 +38,14 @@ def test_a_moved_network_is_the_same_and_the_element_moves_it_back(seed):
         assert not x.is_floating_point() or relative_error(y, x) < 1e-4
 
 
+@pytest.mark.parametrize("size", [1e-5, 1, 1e5])
 @given(SEEDS, st.integers(0, 4))
 @settings(max_examples=4, deadline=None)
-def test_the_unit_that_was_changed_is_the_first_that_differs(seed, unit):
+def test_the_unit_that_was_changed_is_the_first_that_differs_however_large_weights_are(size, seed, unit):
     net = convolutional(seed)
+    with torch.no_grad():
+        for x, factor in ((net[3].weight, size), (net[3].bias, size), (net[7].weight, 1 / size)):
+            x *= factor
     space = find_symmetries(net, INPUTS[:2])
     changed = space.act(net, space.identity())
     with torch.no_grad():
