@@ -306,6 +306,12 @@ def test_where_channels_are_is_seen_behind_any_steps():
     assert not channels_first(tokens, "1", normal(1, 16, 2, seed=0))
 
 
+def test_a_convolution_to_one_position_or_to_one_channel_has_its_channels_first():
+    for channels, width in ((8, 16), (1, 3), (1, 15), (2, 15)):
+        network = nn.Sequential(nn.Conv1d(2, channels, width), nn.ReLU())
+        assert channels_first(network, "1", normal(1, 2, 16, seed=0)), (channels, width)
+
+
 def test_calibrated_values_are_0_for_unrelated_and_1_for_equal_features_of_similarities_and_distances():
     for name in ("cka biased", "procrustes angle", "mutual knn"):
         calibrated = []
