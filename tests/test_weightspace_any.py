@@ -315,6 +315,20 @@ def test_the_check_freezes_only_what_is_wrong(monkeypatch):
     assert "an element of it changed the outputs when checked" in space.to_frame()["why"].tolist()
 
 
+def test_what_the_check_has_frozen_stays_so_while_it_finds_the_next(monkeypatch):
+    rounds = []
+
+    def first_alone(space, *_):
+        rounds.append(len(space.spaces))
+        assert len(rounds) < 9  # else it would go on without end
+        return space.spaces[:1]
+
+    monkeypatch.setattr("intertwine.weightspace.find.spaces_that_change_outputs", first_alone)
+    layers = [layer for _ in range(3) for layer in (nn.Linear(4, 4), nn.ReLU())]
+    space = find_symmetries(nn.Sequential(*layers, nn.Linear(4, 2)).eval(), randn(3, 4).float())
+    assert rounds == [3, 2, 1] and space.spaces == []
+
+
 def test_the_check_draws_an_order_that_moves_two_units(monkeypatch):
     monkeypatch.setitem(RULES, "cumsum", RULES["clone"])
     model = Net(lambda h: h.softmax(-1).cumsum(-1), width=2, leave=2)
