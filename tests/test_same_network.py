@@ -162,6 +162,14 @@ def test_shallow_networks_are_one_function_at_any_width_or_differ_at_an_input_th
     assert answer.same is False and "differ at the input [" in answer.reason
 
 
+@pytest.mark.parametrize("sizes", [(4, 3), (3, 2)])
+def test_shallow_networks_of_other_numbers_of_inputs_or_outputs_are_not_the_same(sizes):
+    one, other = (nn.Sequential(nn.Linear(m, 5), nn.ReLU(), nn.Linear(5, k)) for m, k in ((4, 2), sizes))
+    answer = same_network(one, other, torch.ones(2, 4))
+    expected = f"inputs and outputs are 4 and 2 in the first, {sizes[0]} and {sizes[1]} in the second"
+    assert answer[:2] == (False, expected)
+
+
 class WithFeatures(nn.Module):
     """Logits, and the hidden features that they are read from."""
 
