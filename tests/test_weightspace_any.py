@@ -301,6 +301,14 @@ def test_what_a_run_does_not_see_does_not_move(model):
     assert "not seen to reach an output" in space.to_frame()["why"].tolist()
 
 
+def test_only_weights_that_reach_no_output_are_said_not_to():
+    model = Net(torch.tanh)
+    model.c = nn.Linear(4, 5)
+    space = find_symmetries(model.eval(), randn(3, 4).float())
+    left = [names for _, why, names in space.solution.frozen if why == "not seen to reach an output"]
+    assert left == [["c.weight", "c.bias"]]
+
+
 def test_the_check_freezes_only_what_is_wrong(monkeypatch):
     monkeypatch.setitem(RULES, "cumsum", RULES["clone"])
 
