@@ -38,10 +38,14 @@ def test_a_moved_network_is_the_same_and_the_element_moves_it_back(seed):
         assert not x.is_floating_point() or relative_error(y, x) < 1e-4
 
 
+@pytest.mark.parametrize("size", [1e-5, 1, 1e5])
 @given(SEEDS, st.integers(0, 4))
 @settings(max_examples=4, deadline=None)
-def test_the_unit_that_was_changed_is_the_first_that_differs(seed, unit):
+def test_the_unit_that_was_changed_is_the_first_that_differs_however_large_weights_are(size, seed, unit):
     net = convolutional(seed)
+    with torch.no_grad():
+        for x, factor in ((net[3].weight, size), (net[3].bias, size), (net[7].weight, 1 / size)):
+            x *= factor
     space = find_symmetries(net, INPUTS[:2])
     changed = space.act(net, space.identity())
     with torch.no_grad():
@@ -159,6 +163,14 @@ def test_shallow_networks_are_one_function_at_any_width_or_differ_at_an_input_th
     answer = same_network(one, other, torch.zeros(1, 1))
     assert answer.same is False and "differ at the input [" in answer.reason
     assert answer.reason.endswith(", at a tolerance of 1e-09")
+
+
+@pytest.mark.parametrize("sizes", [(4, 3), (3, 2)])
+def test_shallow_networks_of_other_numbers_of_inputs_or_outputs_are_not_the_same(sizes):
+    one, other = (nn.Sequential(nn.Linear(m, 5), nn.ReLU(), nn.Linear(5, k)) for m, k in ((4, 2), sizes))
+    answer = same_network(one, other, torch.ones(2, 4))
+    expected = f"inputs and outputs are 4 and 2 in the first, {sizes[0]} and {sizes[1]} in the second"
+    assert answer[:2] == (False, expected)
 
 
 class WithFeatures(nn.Module):

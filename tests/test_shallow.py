@@ -388,6 +388,31 @@ def test_a_continuous_family_of_opposite_pairs(s):
     assert same_function(p, q).equal and shallow.fibre(p).dimension == 5
 
 
+@given(SEEDS)
+@settings(max_examples=10, deadline=None)
+def test_a_dead_a_constant_and_a_parallel_neuron_add_to_the_fibre_what_they_leave_free(seed):
+    p, draw = small_network(seed), np.random.default_rng(seed)
+    active = np.flatnonzero(p.V.any(0) & p.W.any(1))
+    dimension = shallow.fibre(p).dimension
+    zeros, ones, w = np.zeros((p.k, 1), int), np.ones((p.k, 1), int), np.zeros((1, p.m), int)
+    # λ = 0: its row is free, on whatever hyperplane it lies
+    for row in (
+        draw.integers(1, 9, (1, p.m + 1)),
+        p.rows[:1],
+        -p.rows[active[:1]],
+        np.zeros((1, p.m + 1), int),
+    ):
+        if len(row):
+            assert shallow.fibre(p.extended(row, zeros)).dimension == dimension + p.m + 1
+    # w = 0: its bias and its output weights are free, since c makes up for them
+    for bias in (-2, 3):
+        constant = np.hstack([w, [[bias]]])
+        assert shallow.fibre(p.extended(constant, ones)).dimension == dimension + p.k + 1
+    # on the ray of another: its scale is free, and how the output weights are shared
+    if len(active):
+        assert shallow.fibre(p.extended(2 * p.rows[active[:1]], ones)).dimension == dimension + 1 + p.k
+
+
 # compression
 
 

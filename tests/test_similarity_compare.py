@@ -306,6 +306,34 @@ def test_where_channels_are_is_seen_behind_any_steps():
     assert not channels_first(tokens, "1", normal(1, 16, 2, seed=0))
 
 
+def test_a_convolution_to_one_position_or_to_one_channel_has_its_channels_first():
+    for channels, width in ((8, 16), (1, 3), (1, 15), (2, 15)):
+        network = nn.Sequential(nn.Conv1d(2, channels, width), nn.ReLU())
+        assert channels_first(network, "1", normal(1, 2, 16, seed=0)), (channels, width)
+
+
+def test_channels_are_found_where_later_layers_mix_them_and_where_none_of_them_fires():
+    network = nn.Sequential(nn.Conv1d(2, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8 * 14, 4))
+    assert channels_first(network, "1", normal(1, 2, 16, seed=0))
+    nn.init.constant_(network[0].bias, -50)
+    assert not network[:2](normal(1, 2, 16, seed=0)).any() and channels_first(
+        network, "1", normal(1, 2, 16, seed=0)
+    )
+
+
+class Transposed(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x.mT
+
+
+def test_tokens_made_of_vectors_or_of_patches_do_not_have_their_channels_first():
+    vectors = nn.Sequential(nn.Flatten(), nn.BatchNorm1d(32), nn.Unflatten(1, (16, 2)))
+    assert not channels_first(vectors.eval(), "2", normal(1, 2, 16, seed=0))
+    patches = nn.Sequential(nn.Conv2d(2, 8, 2, stride=2), nn.Flatten(2), Transposed(), nn.Softmax(2))
+    for layer in ("2", "3"):  # as they are, and mixed
+        assert not channels_first(patches, layer, normal(1, 2, 8, 8, seed=0))
+
+
 def test_calibrated_values_are_0_for_unrelated_and_1_for_equal_features_of_similarities_and_distances():
     for name in ("cka biased", "procrustes angle", "mutual knn"):
         calibrated = []

@@ -301,6 +301,14 @@ def test_what_a_run_does_not_see_does_not_move(model):
     assert "not seen to reach an output" in space.to_frame()["why"].tolist()
 
 
+def test_only_weights_that_reach_no_output_are_said_not_to():
+    model = Net(torch.tanh)
+    model.c = nn.Linear(4, 5)
+    space = find_symmetries(model.eval(), randn(3, 4).float())
+    left = [names for _, why, names in space.solution.frozen if why == "not seen to reach an output"]
+    assert left == [["c.weight", "c.bias"]]
+
+
 def test_the_check_freezes_only_what_is_wrong(monkeypatch):
     monkeypatch.setitem(RULES, "cumsum", RULES["clone"])
 
@@ -313,6 +321,20 @@ def test_the_check_freezes_only_what_is_wrong(monkeypatch):
     space = held(model, randn(3, 4), check=True)
     assert [hidden.group for hidden in space.spaces] == ["Σ_5 ⋉ (R_{>0})^5"]
     assert "an element of it changed the outputs when checked" in space.to_frame()["why"].tolist()
+
+
+def test_what_the_check_has_frozen_stays_so_while_it_finds_the_next(monkeypatch):
+    rounds = []
+
+    def first_alone(space, *_):
+        rounds.append(len(space.spaces))
+        assert len(rounds) < 9  # else it would go on without end
+        return space.spaces[:1]
+
+    monkeypatch.setattr("intertwine.weightspace.find.spaces_that_change_outputs", first_alone)
+    layers = [layer for _ in range(3) for layer in (nn.Linear(4, 4), nn.ReLU())]
+    space = find_symmetries(nn.Sequential(*layers, nn.Linear(4, 2)).eval(), randn(3, 4).float())
+    assert rounds == [3, 2, 1] and space.spaces == []
 
 
 def test_the_check_draws_an_order_that_moves_two_units(monkeypatch):
