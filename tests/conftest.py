@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import jaxtyping
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 # slow to import, for the process that starts the workers as well: a fixture imports what it needs
 if TYPE_CHECKING:
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # slow: see intertwine_book.build
 
 # a law is tried on twenty draws, and no clock decides: workers share two cores
-settings.register_profile("laws", max_examples=20, deadline=None)
+# to explain a counterexample takes minutes, to show it a second
+settings.register_profile(
+    "laws", max_examples=20, deadline=None, phases=[phase for phase in Phase if phase is not Phase.explain]
+)
 settings.load_profile("laws")
 
 ROOT = Path(__file__).parent.parent
