@@ -317,7 +317,11 @@ for w in WIDTHS:
     plan += plan_of("Myrtle", range(1 if tiny else 2), [1, 2, 3, 4], BOTH, DIGITS, width=w, **OURS)
 MADE = ["Adam", "SGD", "no batch norm", "other images", "front of five classes"]
 FURTHER = {"dataset": "cifar10", "width": 16, "epochs": 8}
-FURTHER_PAIRS = {"Adam": 3, "SGD": 3, "no batch norm": 3}  # of the other kinds one on CIFAR-10, and two of each on digits
+FURTHER_PAIRS = {
+    "Adam": 3,
+    "SGD": 3,
+    "no batch norm": 3,
+}  # of the other kinds one on CIFAR-10, and two of each on digits
 FURTHER_DIGITS = {"dataset": "digits", "width": 4 if tiny else 8, "epochs": OURS["epochs"]}
 for training in MADE:
     made = {"training": training, "cut": AFTER}
@@ -752,7 +756,7 @@ def of_values(joined, values):
 FIRST = {"train_images": FEW_TRAIN, "fit_images": SOME["fit_images"], "test_images": 50 if tiny else 500}
 
 
-@record.table(networks=[TINY], pair=FEW_PAIRS, layer=CHOSEN, **{name: [k] for name, k in FIRST.items()})
+@record.table(networks=[TINY], pair=PAIRS, layer=CHOSEN, **{name: [k] for name, k in FIRST.items()})
 def directions(networks, pair, **where):
     joined, f, g = place_of(networks, pair=pair, **where)
     record.uses(f, g, joined.data("test"))
@@ -769,7 +773,7 @@ def directions(networks, pair, **where):
 POWERS = [k / 8 for k in range(0, 13, 4 if tiny else 1)]
 
 
-@record.table(networks=[TINY], pair=FEW_PAIRS, layer=CHOSEN, **{name: [k] for name, k in SOME.items()})
+@record.table(networks=[TINY], pair=PAIRS, layer=CHOSEN, **{name: [k] for name, k in SOME.items()})
 def powers(networks, **where):
     joined, f, g = place_of(networks, train_images=0, **where)
     found = []
@@ -793,7 +797,7 @@ def variance_after(values):
     return values.var(0).sum().item()
 
 
-@record.table(networks=[TINY], pair=FEW_PAIRS, layer=CHOSEN, **{name: [k] for name, k in SOME.items()})
+@record.table(networks=[TINY], pair=PAIRS, layer=CHOSEN, **{name: [k] for name, k in SOME.items()})
 def active(networks, **where):
     joined, f, g = place_of(networks, train_images=0, **where)
     record.uses(f, g, joined.data("test"))
@@ -814,7 +818,7 @@ names = ["above_0", "mean", "variance"]
 shown = 100 * active.groupby(["layer", "stitch"], sort=False)[names].mean()
 headings = {"layer": "layer", "stitch": "values of", "above_0": "above 0, %"}
 headings |= {"mean": "mean after the ReLU, % of model 2's", "variance": "variance after it, % of model 2's"}
-readable(shown.reset_index(), headings, digits=0, title="What passes the ReLU, Tiny-10, means of five pairs")
+readable(shown.reset_index(), headings, digits=0, title="What passes the ReLU, Tiny-10, means of ten pairs")
 
 # %% tags=["hide-input"]
 passed = wide(active, value="variance", at=("layer", "pair"))
@@ -825,8 +829,8 @@ told.check_all({
         passed["least squares"] < 0.95,
     "After least squares the mean after the ReLU is smaller than in model 2, in each pair.":
         rises["least squares"] < 1,
-    "With the variance restored, both are back to 4 %, in each pair.":
-        every(*((each["variance restored"] - 1).abs() < 0.04 for each in (passed, rises))),
+    "With the variance restored, both are back to 6 %, in each pair.":
+        every(*((each["variance restored"] - 1).abs() < 0.06 for each in (passed, rises))),
 })
 # fmt: on
 told.say(
@@ -879,7 +883,7 @@ scatter(
 # layer
 # has, and in the quietest too much.
 # Left: what it costs model 2 to set one direction to its mean.
-# Each dot is one of 32 principal directions at layer 3 of Tiny-10, before the ReLU, five pairs, 500 test images.
+# Each dot is one of 32 principal directions at layer 3 of Tiny-10, before the ReLU, ten pairs, 500 test images.
 # :::
 
 # %% tags=["hide-input"] figure="fig-rec-split"
@@ -908,9 +912,9 @@ dots(
 # ---
 # At layer 3 the quiet part of the error of least squares costs {fact}`03b_matching.direct_quiet_costs:.0f` points,
 # the larger one of the stitch by task loss {fact}`03b_matching.task_quiet_costs:.0f`; at layer 6 its
-# loud part costs more in each pair.
+# loud part costs more in nine of ten pairs.
 # Points that model 2 loses when one layer carries the error of a stitch in some directions only.
-# Tiny-10, before the ReLU, 500 test images; large discs: means, small dots: five pairs.
+# Tiny-10, before the ReLU, 500 test images; large discs: means, small dots: ten pairs.
 # :::
 
 # %% tags=["hide-input"] figure="fig-rec-restored"
@@ -1012,8 +1016,8 @@ loud = removed[removed["kind"] == "loud"].groupby("pair").size()
 # fmt: off
 told.check_all({
     "Three to six directions of layer 3 are loud.": loud.between(3, 6),
-    "What removing a direction costs follows its variance: a rank correlation above 0.97 in five pairs.":
-        every(follows > 0.97, len(follows) == 5),
+    "What removing a direction costs follows its variance: a rank correlation above 0.97 in ten pairs.":
+        every(follows > 0.97, len(follows) == 10),
     "Least squares keeps most of the variance in the loudest direction, and less than a quarter of that in the "
     "quietest.":
         every(*(every(m["least squares"].iloc[0] >= 0.99 * m["least squares"].max(),
@@ -1021,16 +1025,16 @@ told.check_all({
     "The trained stitch writes about the layer's variance in the 25 loudest of 32 directions of layer 3, and in "
     "the 40 loudest of 64 of layer 6.":
         every(*(medians[k]["task loss"].loc[:n].between(0.6, 1.45) for k, n in ((THIRD, 25), (SIXTH, 40)))),
-    "In the quietest it writes three times as much, in each pair.":
-        every(*(each["task loss"].loc[each.index.get_level_values("number").max()] > 3 for each in written.values())),
+    "In the quietest it writes 2.5 times as much and more, in each pair.":
+        every(*(each["task loss"].loc[each.index.get_level_values("number").max()] > 2.5 for each in written.values())),
     "At layer 3 the quiet error of least squares costs twice the loud one, on average.":
         costs[THIRD].loc["quiet", "least squares"].mean() > 2 * costs[THIRD].loc["loud", "least squares"].mean(),
-    "At layer 3 the quiet error of the trained stitch costs less in each pair.":
-        costs[THIRD].loc["quiet", "task loss"] < costs[THIRD].loc["quiet", "least squares"],
-    "At layer 6 the loud error of the trained stitch costs more in each pair.":
-        costs[SIXTH].loc["loud", "task loss"] > costs[SIXTH].loc["loud", "least squares"],
+    "At layer 3 the quiet error of the trained stitch costs less in nine of ten pairs.":
+        (costs[THIRD].loc["quiet", "task loss"] < costs[THIRD].loc["quiet", "least squares"]).sum() == 9,
+    "At layer 6 the loud error of the trained stitch costs more in nine of ten pairs.":
+        (costs[SIXTH].loc["loud", "task loss"] > costs[SIXTH].loc["loud", "least squares"]).sum() == 9,
     "At layer 6 the quiet error decides in neither direction.":
-        0 < (costs[SIXTH].loc["quiet", "task loss"] < costs[SIXTH].loc["quiet", "least squares"]).sum() < 5,
+        0 < (costs[SIXTH].loc["quiet", "task loss"] < costs[SIXTH].loc["quiet", "least squares"]).sum() < 10,
     "Every part of the error of the trained stitch is larger than that of least squares, in each pair.":
         every(*(each["task loss"] > each["least squares"] for each in size.values())),
     "The whole error of the trained stitch costs less on average.":
