@@ -1003,7 +1003,7 @@ varied = {
 }
 growing = by_power.groupby("pair")["unexplained"].apply(lambda each: each.is_monotonic_increasing)
 at_ends = by_power.groupby("t")["y"].mean()
-of_few = restored.loc[THREE].loc[powers["pair"].unique()].mean()  # of the pairs that have powers
+at_three = restored.loc[THREE].mean()
 sixth = percent(of(powers, layer=SIXTH)).groupby("t")["y"].mean()
 costs = {k: wide(of(parts, layer=k), "stitch", "costs", ["part", "pair"]) for k in CHOSEN}
 size = {k: wide(of(parts, layer=k), "stitch", "left", ["part", "pair"]) for k in CHOSEN}
@@ -1070,7 +1070,7 @@ told.check_all({
     "From t = 0.5 on accuracy varies less at layer 6 than at layer 3, in three pairs at least.":
         (varied[THIRD] > varied[SIXTH].max()).sum() >= 3,
     "The powers 0 and 1 are least squares and the restored variance.":
-        every(abs(at_ends[0] - of_few["least squares"]) < 0.1, abs(at_ends[1] - of_few["variance restored"]) < 0.1),
+        every(abs(at_ends[0] - at_three["least squares"]) < 0.1, abs(at_ends[1] - at_three["variance restored"]) < 0.1),
 })
 # fmt: on
 told.say(
