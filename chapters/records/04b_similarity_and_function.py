@@ -572,9 +572,9 @@ share = before.groupby("pair")["r2_to_model2"].agg(lambda c: c.max() - c.min())
 told.check_all({
     "By the paper's training accuracy rises by more than 2 points and CKA ends below its start, in each pair.":
         every(len(rises) == 10, rises["accuracy"] > 2, rises["cka"] < 0),
-    "The interval of the mean fall of CKA includes 0.": low < 0 < high,
-    "The first epoch brings more than 80 % of the gain, and less than half of the fall of CKA in all pairs but one.":
-        every(at_once > 80, at_once < 100, (fallen.loc[1] >= fallen.loc[LONG] / 2).sum() == 1),
+    "The interval of the mean fall of CKA lies above 0.": low > 0,
+    "The first epoch brings more than 80 % of the gain, and less than half of the fall of CKA in all pairs but two.":
+        every(at_once > 80, at_once < 100, (fallen.loc[1] >= fallen.loc[LONG] / 2).sum() == 2),
     "After epoch ten CKA changes by less than 0.002.": (fallen.loc[min(10, LONG)] - fallen.loc[LONG]).abs() < 0.002,
     "Pairs start at CKA that differ more than training changes it.":
         np.ptp(starts["cka"]) > -rises["cka"].min(),
@@ -598,6 +598,7 @@ told.say(**ends(after_gained=rises_after["accuracy"], side=side.iloc[1:], r2_fal
 told.say(
     along=len(rises),
     cka_falls=-rises["cka"].mean(),
+    cka_falls_rest=-rises["cka"].sort_values().iloc[1:].mean(),
     side_least=-side.iloc[0],
     flat_share=100 * (-rises["r2_flattened"] / (1 - starts["r2_flattened"])).mean(),
     flat_low=floor(100 * before["r2_flattened"].min()) / 100,
@@ -618,10 +619,11 @@ told.say(
 # {fact}`04b_similarity_and_function.side_least:.3f` less.
 # Whether the place of the stitch matters, or the place where CKA is measured, is open.
 #
-# CKA falls in each pair, and most of the mean is one pair's; more pairs may decide it.
+# CKA falls in each pair, and the interval of its mean lies above 0.
+# Without the pair that falls most the mean is {fact}`04b_similarity_and_function.cka_falls_rest:.3f`.
 # Of flattened maps $R^2$ falls by {fact}`04b_similarity_and_function.flat_share:.0f` % of what it leaves unexplained.
 #
-# *What would change it*: the other published pairs; another layer; flattened maps as samples of CCA and SVCCA.
+# *What would change it*: another layer; flattened maps as samples of CCA and SVCCA.
 #
 # (rec-experiment-4)=
 # ## Experiment 4 and figure 5: can CKA be lowered for nothing?
