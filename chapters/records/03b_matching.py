@@ -2044,8 +2044,8 @@ told.check_all({
 # > surprisingly little between networks for ImageNet and for CelebA.
 #
 # Myrtle CNNs cut after the ReLU, of five kinds: at width 16 on CIFAR-10 {fact}`03b_matching.adam_pairs:.0f` pairs
-# trained by Adam, {fact}`03b_matching.sgd_pairs:.0f` by SGD and {fact}`03b_matching.plain_pairs:.0f` without batch norm,
-# and one of each other kind; at width 8 on digits two of each.
+# trained by Adam, {fact}`03b_matching.sgd_pairs:.0f` by SGD and {fact}`03b_matching.plain_pairs:.0f` without batch
+# norm, and one of each other kind; at width 8 on digits two of each.
 
 # %% tags=["hide-input"]
 kinds = of(stitches, networks="Myrtle", cut=AFTER)

@@ -1513,7 +1513,8 @@ told.say(probe=quarter["lost"].mean(), probe_whole=of(sensitivity, kept=1.0)["ac
 #   - a wide layer may have more directions that the back ignores
 # * - pairs
 #   - ten
-#   - all ten of Tiny-10 in {ref}`rec-section-6-4` and, before the ReLU, in {ref}`rec-experiment-3`, else five; of ResNet-20 one of the authors and three of others
+#   - all ten of Tiny-10 in {ref}`rec-section-6-4` and, before the ReLU, in {ref}`rec-experiment-3`, else five; of
+#     ResNet-20 one of the authors and three of others
 #   - intervals
 # * - training of a stitch
 #   - 30 epochs, 50,000 images, augmented
