@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import jupytext
 import nbformat
 from nbclient.exceptions import DeadKernelError
 from papermill.engines import NBClientEngine, papermill_engines
@@ -21,7 +20,7 @@ from traitlets.config import Config
 
 from intertwine import files
 from intertwine_book import origin
-from intertwine_book.build import captions, parameters
+from intertwine_book.build import captions, freshness, parameters
 from intertwine_book.build.layout import Book, BookError
 
 PATIENCE = 600  # seconds that a kernel on a busy machine may take to begin, or to hand over a cell's output
@@ -77,7 +76,7 @@ def prepare(
 
     Values of one's own count where the notebook has such a parameter.
     """
-    node = jupytext.read(source)
+    node = freshness.read(source)
     captions.add(node)
     cell = parameters.parameters_cell(node)
     declared = parameters.declared(cell.source)

@@ -3,6 +3,7 @@
 import ast
 import json
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,16 @@ def code(source: Path, library: Path | None = None) -> str:
     return files.digest(*modules, *texts, *found)
 
 
+def read(source: Path) -> nbformat.NotebookNode:
+    """A source as a notebook that may be changed; jupytext takes 0.1 s, so it reads each text once."""
+    return deepcopy(_read(source.read_text()))
+
+
+@cache
+def _read(text: str) -> nbformat.NotebookNode:
+    return jupytext.reads(text, ".py")
+
+
 def cells(node: nbformat.NotebookNode) -> list[str]:
     """The code of a notebook's cells, but for comments and for the values of its parameters."""
     coded = [cell for cell in node.cells if cell.cell_type == "code"]
@@ -57,7 +68,7 @@ def stamp(book: Book, profile: str, name: str, settings: Mapping[str, Any]) -> d
     tables = [] if writes else sorted(book.recorded(name).glob("[!.]*.csv"))
     lock = book.root / "requirements.lock"
     return {
-        "its cells": files.digest(cells(jupytext.read(source))),
+        "its cells": files.digest(cells(read(source))),
         "the modules that it imports": code(source),
         "its parameters": files.digest(settings),
         "the precision": origin.precision(),
