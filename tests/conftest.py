@@ -103,7 +103,7 @@ def write_tiny_book(root: Path) -> Book:
         (root / f"chapters/{name}.py").write_text(CHAPTER.replace("NAME", name))
     (root / "chapters/profiles/quick.yml").write_text("")
     (root / "chapters/profiles/smoke.yml").write_text("01_first: {seed: 5}")
-    (root / "book/intro.md").write_text("# Tiny\n")
+    (root / "book/intro.md").write_text("(sec-profiles)=\n# Tiny\n")
     (root / "book/_toc.yml").write_text(
         "format: jb-book\nroot: intro\nchapters: [{file: chapters/01_first}, {file: chapters/02_second}]\n"
     )

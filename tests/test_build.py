@@ -114,7 +114,7 @@ def stale(book: Book, profile: str = "quick") -> set[str]:
 # end to end
 
 
-def test_a_build_ends_with_the_page_to_open_and_a_second_one_finds_all_fresh(built_book):
+def test_a_build_ends_with_the_page_to_open_and_others_find_all_fresh(built_book):
     output = (built_book.root.parent / "output").read_text()
     assert re.search(r"Open .*_build/html/index\.html\s*$", output), output
     assert (built_book.html / "chapters/02_second.html").exists()
@@ -122,7 +122,32 @@ def test_a_build_ends_with_the_page_to_open_and_a_second_one_finds_all_fresh(bui
     done = CliRunner().invoke(cli, ["build", "--profile", "smoke"])
     assert done.exit_code == 0 and done.output.count(": fresh") == 2, done.output
     assert runs(built_book) == {"01_first": 1, "02_second": 1}
+    again = CliRunner().invoke(cli, ["build", "--profile", "smoke"])
+    assert again.output.startswith("Nothing has changed since the last build."), again.output
     assert (built_book.html / "index.html").stat().st_mtime_ns == page  # nor were pages rendered
+
+
+@pytest.mark.parametrize(
+    "change", ["a text", "a chapter", "a notebook that ran", "a setting", "a page", "another request"]
+)
+def test_a_build_looks_again_where_one_byte_has_changed(built_book, monkeypatch, change):
+    asked = ["build", "--profile", "smoke"]
+    CliRunner().invoke(cli, asked)
+    assert "Nothing has changed" in CliRunner().invoke(cli, asked).output
+    changed = {
+        "a text": built_book.root / "book/intro.md",
+        "a chapter": built_book.notebooks["01_first"],
+        "a notebook that ran": built_book.executed("smoke", "01_first"),
+    }
+    if change in changed:
+        changed[change].write_text(changed[change].read_text().replace("T", "t", 1) + " ")
+    elif change == "a setting":
+        monkeypatch.setenv("INTERTWINE_DTYPE", "float32")
+    elif change == "a page":
+        (built_book.html / "index.html").unlink()
+    else:
+        asked += ["--only", "01"]
+    assert "Nothing has changed" not in CliRunner().invoke(cli, asked).output
 
 
 def test_an_executed_notebook_has_one_parameters_cell_and_no_path_of_this_machine(built_book, built_once):
@@ -135,7 +160,7 @@ def test_an_executed_notebook_has_one_parameters_cell_and_no_path_of_this_machin
     assert node.cells[-1].outputs[0]["data"]["text/plain"] == "5.1"
     for machine in (str(built_once), sys.prefix, str(Path.home())):
         assert machine not in text
-    assert re.search(r"This run: \d+ s, .* profile \*smoke\*", text)
+    assert re.search(r"This run: \d+ s on .*profile smoke", text)
     record = node.metadata["intertwine"]
     assert record["parameters"] == {"seed": 5, "rate": 0.1} and record["wall_s"] > 0
 

@@ -95,9 +95,20 @@ def build(profile: str, only: tuple[str, ...], given: Given, jobs: int | None, f
     book = _book(profile, only)
     folders = [book.root / "book/chapters", book.root / "book/generated", book.root / "data/results"]
     check_writable(book.build / "logs", book.build / "locks", *folders)
-    from intertwine_book.build import chapters, parameters
+    from intertwine import files
+    from intertwine_book.build import chapters, freshness, parameters
     from intertwine_book.build.render import render
 
+    # to compare bytes takes a second; to find out which code they change, twenty
+    before, kept = freshness.read_by_build(book, profile, only, given), book.build / "unchanged"
+    page = book.html / "index.html"
+    if (
+        not force
+        and kept.is_file()
+        and kept.read_text() == before + freshness.written_by_build(book, profile)
+    ):
+        console.print(f"Nothing has changed since the last build. Open  [bold]{page}[/bold]")
+        return
     own = {key: parameters.parse(value) for key, value in given}
     planned = chapters.plan(book, profile, only, own, force=force)
     stale = {chapter: task.stale for chapter, task in planned.items() if task.stale}
@@ -109,6 +120,8 @@ def build(profile: str, only: tuple[str, ...], given: Given, jobs: int | None, f
         chapters.run(planned, jobs=jobs, report=report)
         page = render(book, profile, lambda state, done: report("pages", state, done + 1, 100))
         report("pages", "done", 1, 1)
+    with files.write_whole(kept) as part:  # what changed while it was built is another `before`
+        part.write_text(before + freshness.written_by_build(book, profile))
     console.print(f"\nThe book is ready. Open  [bold]{page}[/bold]")
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import os
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from functools import cache
@@ -110,6 +111,29 @@ def pages_stamp(book: Book, notebooks: Mapping[str, Path]) -> list[str]:
     texts = [path for path in texts if path.parent != drawn or path.suffix == ".md"]
     named = [part for path in texts for part in (path.name, path)]
     return [frame, files.digest(frame, *named, *notebooks.values(), origin.library_digest())]
+
+
+def read_by_build(book: Book, *asked: object) -> str:
+    """A hash of what was asked of a build and of every byte that it reads, but of what it writes itself."""
+    roots = [book.root / name for name in ("benchmarks", "book", "chapters", "data/networks", "data/results")]
+    files_read = _below(*roots, *(origin.LIBRARY / package for package in origin.PACKAGES))
+    files_read += sorted(path for path in book.root.iterdir() if path.is_file())
+    made = {book.root / "book/chapters", book.root / "book/generated"}
+    files_read = [path for path in files_read if not made & {*path.parents}]
+    settings = {name: value for name, value in os.environ.items() if name.startswith("INTERTWINE_")}
+    return files.digest(repr(asked), settings, *map(str, files_read), *files_read)
+
+
+def written_by_build(book: Book, profile: str) -> str:
+    """A hash of what a build leaves for the next one: notebooks that ran, and what pages are made of."""
+    made = (book.root / "book/chapters", book.root / "book/generated", book.build / "executed" / profile)
+    paths = _below(*made)
+    return files.digest((book.html / "index.html").is_file(), *map(str, paths), *paths)
+
+
+def _below(*folders: Path) -> list[Path]:
+    paths = (path for folder in folders for path in sorted(folder.rglob("*")))
+    return [path for path in paths if path.is_file() and "__pycache__" not in path.parts]
 
 
 def imported(source: Path, library: Path = origin.LIBRARY) -> dict[str, Path]:
