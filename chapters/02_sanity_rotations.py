@@ -38,7 +38,8 @@
 # the paper's, and {fact}`02_sanity_rotations.lost_5:.0f` at the third ({numref}`fig-own-group`).
 #
 # In {numref}`fig-angle` you choose the angle of a turn before ReLU: of two neurons, and of the second convolution of a
-# network that this page trains on handwritten digits, whose 16 channels turn by the same angle in eight random planes.
+# network that this page trains on handwritten digits.
+# Its 16 channels turn by the same angle in eight random planes.
 # *When are two inputs equal, what can a repair still do, and which matrices cost nothing?*
 
 # %% tags=["hide-input"]
@@ -111,7 +112,7 @@ angle(turned.network, "conv2", ten[0][:50], ten[1][:100])
 # At 90° no two of the four inputs are equal, and some nonlinear repair would be exact; the best matrix leaves a third.
 # A stretch of the axes lies in the group: the repair undoes it, and nothing is lost.
 #
-# {numref}`fig-own-group` has random matrices in networks as wide as the paper's, on photographs.
+# {numref}`fig-own-group` shows random matrices in networks as wide as the paper's, on photographs.
 
 # %% tags=["hide-input"] figure="fig-own-group"
 maps = on_record("02_sanity_rotations", "linear_maps")

@@ -32,7 +32,8 @@
 #
 # **A permutation of the channels with positive scalings nearly suffices in wide networks** ({numref}`fig-penalties`):
 # on CIFAR-10 it loses {fact}`03_stitching.equal_group_low:.0f` to {fact}`03_stitching.equal_group_high:.0f` points of
-# accuracy, an arbitrary one {fact}`03_stitching.arbitrary_low:.0f` to {fact}`03_stitching.arbitrary_high:.0f`
+# accuracy, an arbitrary and untrained one {fact}`03_stitching.arbitrary_low:.0f` to
+# {fact}`03_stitching.arbitrary_high:.0f`
 # (with the statistics of the next batch norm taken anew, {ref}`sec-batch-norm`).
 #
 # {numref}`fig-bench-maps` joins two small networks for handwritten digits, so far without a map.
@@ -60,7 +61,7 @@ which_map()
 # :::
 
 # %% [markdown]
-# {numref}`fig-penalties` has networks as wide as those of {cite:t}`godfrey2022`, on photographs.
+# {numref}`fig-penalties` shows networks as wide as those of {cite:t}`godfrey2022`, on photographs.
 
 # %% tags=["hide-input"] figure="fig-penalties"
 import pandas as pd

@@ -128,7 +128,16 @@ def test_a_build_ends_with_the_page_to_open_and_others_find_all_fresh(built_book
 
 
 @pytest.mark.parametrize(
-    "change", ["a text", "a chapter", "a notebook that ran", "a setting", "a page", "another request"]
+    "change",
+    [
+        "a text",
+        "a chapter",
+        "a notebook that ran",
+        "a setting",
+        "a page",
+        "another profile",
+        "another request",
+    ],
 )
 def test_a_build_looks_again_where_one_byte_has_changed(built_book, monkeypatch, change):
     asked = ["build", "--profile", "smoke"]
@@ -143,6 +152,8 @@ def test_a_build_looks_again_where_one_byte_has_changed(built_book, monkeypatch,
         changed[change].write_text(changed[change].read_text().replace("T", "t", 1) + " ")
     elif change == "a setting":
         monkeypatch.setenv("INTERTWINE_DTYPE", "float32")
+    elif change == "another profile":  # whose pages stand there now
+        render.render(built_book, "quick")
     elif change == "a page":
         (built_book.html / "index.html").unlink()
     else:

@@ -317,11 +317,7 @@ for w in WIDTHS:
     plan += plan_of("Myrtle", range(1 if tiny else 2), [1, 2, 3, 4], BOTH, DIGITS, width=w, **OURS)
 MADE = ["Adam", "SGD", "no batch norm", "other images", "front of five classes"]
 FURTHER = {"dataset": "cifar10", "width": 16, "epochs": 8}
-FURTHER_PAIRS = {
-    "Adam": 3,
-    "SGD": 3,
-    "no batch norm": 3,
-}  # of the other kinds one on CIFAR-10, and two of each on digits
+FURTHER_PAIRS = {"Adam": 3, "SGD": 3, "no batch norm": 3}  # else one on CIFAR-10; on digits two of each
 FURTHER_DIGITS = {"dataset": "digits", "width": 4 if tiny else 8, "epochs": OURS["epochs"]}
 for training in MADE:
     made = {"training": training, "cut": AFTER}

@@ -104,8 +104,8 @@ def table(function: Function) -> list[str]:
 
     Example:
         >>> from intertwine.genni import epsilon_set
-        >>> [line.strip() for line in table(epsilon_set)[5:10]]
-        ['* - parameter', '- type', '- default', '* - ``grid``', '- ``Grid``']
+        >>> [line.strip() for line in table(epsilon_set)[5:11]]
+        ['* - parameter', '- type', '- default', '- what it is', '* - ``grid``', '- ``Grid``']
     """
     words = words_of(function)
     rows = [["parameter", "type", "default", "what it is"]]

@@ -95,18 +95,13 @@ def build(profile: str, only: tuple[str, ...], given: Given, jobs: int | None, f
     book = _book(profile, only)
     folders = [book.root / "book/chapters", book.root / "book/generated", book.root / "data/results"]
     check_writable(book.build / "logs", book.build / "locks", *folders)
-    from intertwine import files
     from intertwine_book.build import chapters, freshness, parameters
     from intertwine_book.build.render import render
 
     # to compare bytes takes a second; to find out which code they change, twenty
-    before, kept = freshness.read_by_build(book, profile, only, given), book.build / "unchanged"
-    page = book.html / "index.html"
-    if (
-        not force
-        and kept.is_file()
-        and kept.read_text() == before + freshness.written_by_build(book, profile)
-    ):
+    read = freshness.read_by_build(book, profile, only, given)
+    if not force and freshness.unchanged(book, read):
+        page = book.html / "index.html"
         console.print(f"Nothing has changed since the last build. Open  [bold]{page}[/bold]")
         return
     own = {key: parameters.parse(value) for key, value in given}
@@ -118,10 +113,8 @@ def build(profile: str, only: tuple[str, ...], given: Given, jobs: int | None, f
     _say_missing(book, {chapter: planned[chapter].settings for chapter in stale})
     with shown(console, [*planned, "pages"], book.build / "logs") as report:
         chapters.run(planned, jobs=jobs, report=report)
-        page = render(book, profile, lambda state, done: report("pages", state, done + 1, 100))
+        page = render(book, profile, lambda state, done: report("pages", state, done + 1, 100), read=read)
         report("pages", "done", 1, 1)
-    with files.write_whole(kept) as part:  # what changed while it was built is another `before`
-        part.write_text(before + freshness.written_by_build(book, profile))
     console.print(f"\nThe book is ready. Open  [bold]{page}[/bold]")
 
 

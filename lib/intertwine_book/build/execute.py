@@ -193,16 +193,6 @@ def this_run(record: Mapping[str, Any] | None) -> str:
     return f"{record['wall_s']:.0f} s on {record['environment']['device']}, {how}, {record['finished'][:10]}"
 
 
-def gib(size: int) -> str:
-    """Bytes in the one unit of memory here, which is also torch's.
-
-    Example:
-        >>> gib(2**30)
-        '1.0 GiB'
-    """
-    return f"{size / 2**30:.1f} GiB"
-
-
 class ChapterFailed(BookError):
     """A run did not reach its end; the first line is the reason, the last one where its notebook is kept."""
 

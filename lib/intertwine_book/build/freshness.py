@@ -102,13 +102,11 @@ def pages_stamp(book: Book, notebooks: Mapping[str, Path]) -> list[str]:
     library = origin.LIBRARY
     code = [path for package in origin.PACKAGES for path in sorted((library / package).rglob("*.py"))]
     folders = [book.root / name for name in ("data/results", "book/_static")]
-    kept = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file()]
     shared = [book.root / name for name in ("_config.yml", "requirements.lock", "book/_toc.yml")]
-    shared += [*kept, *sorted(library.rglob("*.js"))]
+    shared += [*_below(*folders), *sorted(library.rglob("*.js"))]
     frame = files.digest(*(_syntax(path.read_text()) for path in code), *filter(Path.exists, shared))
-    texts = [path for path in sorted((book.root / "book").rglob("*")) if path.is_file()]
     drawn = book.root / "book/generated"  # from what is hashed
-    texts = [path for path in texts if path.parent != drawn or path.suffix == ".md"]
+    texts = [path for path in _below(book.root / "book") if path.parent != drawn or path.suffix == ".md"]
     named = [part for path in texts for part in (path.name, path)]
     return [frame, files.digest(frame, *named, *notebooks.values(), origin.library_digest())]
 
@@ -116,18 +114,28 @@ def pages_stamp(book: Book, notebooks: Mapping[str, Path]) -> list[str]:
 def read_by_build(book: Book, *asked: object) -> str:
     """A hash of what was asked of a build and of every byte that it reads, but of what it writes itself."""
     roots = [book.root / name for name in ("benchmarks", "book", "chapters", "data/networks", "data/results")]
-    files_read = _below(*roots, *(origin.LIBRARY / package for package in origin.PACKAGES))
-    files_read += sorted(path for path in book.root.iterdir() if path.is_file())
+    paths = _below(*roots, *(origin.LIBRARY / package for package in origin.PACKAGES))
+    paths += sorted(path for path in book.root.iterdir() if path.is_file())
     made = {book.root / "book/chapters", book.root / "book/generated"}
-    files_read = [path for path in files_read if not made & {*path.parents}]
+    paths = [path for path in paths if not made & {*path.parents}]
     settings = {name: value for name, value in os.environ.items() if name.startswith("INTERTWINE_")}
-    return files.digest(repr(asked), settings, *map(str, files_read), *files_read)
+    return files.digest(repr(asked), settings, *map(str, paths), *paths)
 
 
-def written_by_build(book: Book, profile: str) -> str:
-    """A hash of what a build leaves for the next one: notebooks that ran, and what pages are made of."""
-    made = (book.root / "book/chapters", book.root / "book/generated", book.build / "executed" / profile)
-    paths = _below(*made)
+def unchanged(book: Book, read: str) -> bool:
+    """Whether the last build read what this one would, and all that it wrote is still there, to the byte."""
+    kept = book.build / "unchanged"
+    return kept.is_file() and kept.read_text() == read + _written(book)
+
+
+def keep(book: Book, read: str) -> None:
+    """Note what a build had read when it began: what changed since then is another hash."""
+    with files.write_whole(book.build / "unchanged") as path:
+        path.write_text(read + _written(book))
+
+
+def _written(book: Book) -> str:
+    paths = _below(book.root / "book/chapters", book.root / "book/generated", book.build / "executed")
     return files.digest((book.html / "index.html").is_file(), *map(str, paths), *paths)
 
 

@@ -21,11 +21,16 @@ from intertwine_book.wording import markdown_table
 
 
 def render(
-    book: Book, profile: str, report: Callable[[str, int], None] = lambda state, percent: None
+    book: Book,
+    profile: str,
+    report: Callable[[str, int], None] = lambda state, percent: None,
+    *,
+    read: str = "",
 ) -> Path:
     """Render the book from the notebooks executed at one profile, if anything changed; the page to open.
 
-    `report` is called with (state in words, percent of it done). A warning is an error here.
+    `report` is called with (state in words, percent of it done). A warning is an error here. What a build has
+    read, by `freshness.read_by_build`, is kept for the next one.
     """
     page, stamp_file = book.html / "index.html", book.build / "pages"
     report("collecting", 0)
@@ -51,6 +56,7 @@ def render(
                 shutil.copytree(book.recorded(record), tables, dirs_exist_ok=True)
             with files.write_whole(stamp_file) as path:
                 path.write_text(" ".join(stamp))
+        freshness.keep(book, read)  # inside the lock: the pages are those of this build
     return page
 
 

@@ -73,6 +73,16 @@ def words(book: Book, profile: str, found: Sequence[ChapterState]) -> list[str]:
     return lines
 
 
+def gib(size: int) -> str:
+    """Bytes in the one unit of memory here, which is also torch's.
+
+    Example:
+        >>> gib(2**30)
+        '1.0 GiB'
+    """
+    return f"{size / 2**30:.1f} GiB"
+
+
 def where() -> str:
     """Where notebooks compute at desk and paper, in a sentence."""
     import torch  # slow to import
@@ -80,7 +90,7 @@ def where() -> str:
     gpus = [torch.cuda.get_device_properties(k) for k in range(torch.cuda.device_count())]
     if not gpus:
         return "No GPU is here: all is computed on the CPU."
-    names = ", ".join(f"{gpu.name} ({execute.gib(gpu.total_memory)})" for gpu in gpus)
+    names = ", ".join(f"{gpu.name} ({gib(gpu.total_memory)})" for gpu in gpus)
     return f"It is computed on {names}, one notebook at a time on each GPU."
 
 

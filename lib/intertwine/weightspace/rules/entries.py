@@ -130,6 +130,7 @@ def _fuller(s: Segment, t: Segment) -> Segment:
         return t if zero(s) else s
     if all_copied((s,)) or all_copied((t,)):
         return t if all_copied((s,)) else s
+    # cut into other blocks: one without copies stands for both, and two with copies may have none in common
     if [f.size for f in s] != [f.size for f in t]:
         copied = any_copied((s,)), any_copied((t,))
         return (Fixed(length(s)),) if all(copied) else t if copied[0] else s

@@ -125,6 +125,7 @@ class Ties:
             a, b = aligned(first, second)
         # what meets zeros, as of padding, meets nothing
         met = [(s, t) for s, t in zip(a, b, strict=False) if not zero(s) and not zero(t)]
+        # units are told apart factor by factor: 6 blocks of 2 and 4 of 3 are both 12 units, but others
         cuts = [[[factor.size for factor in segment] for segment in pair] for pair in met]
         if len(a) != len(b) or size(a) != size(b) or any(one != other for one, other in cuts):
             keep = self.freeze_space if moves(first) and moves(second) else self.pin
