@@ -53,9 +53,29 @@ from torch.nn.functional import cross_entropy
 from torch.optim.swa_utils import update_bn
 
 from intertwine import devices
-from intertwine.alignment import LinearMap, Statistics, lasso, least_squares, orthogonal, variance_restored
+from intertwine.alignment import (
+    LinearMap,
+    Statistics,
+    lasso,
+    least_squares,
+    orthogonal,
+    reduced_rank,
+    variance_restored,
+)
+from intertwine.features import features
 from intertwine.features import rows as as_rows
-from intertwine.stitching import STITCH_RECIPES, Junction, barriers, stitch_all, stitch_at
+from intertwine.stitching import (
+    STITCH_RECIPES,
+    Full,
+    Junction,
+    Ladder,
+    LowRank,
+    Rung,
+    barriers,
+    climb,
+    stitch_all,
+    stitch_at,
+)
 from intertwine.training import evaluate
 from intertwine_book import data, models, zoo
 from intertwine_book.figures import style
@@ -337,6 +357,137 @@ def stitches(stitch, batch_norm, stitch_epochs, **place):
     if batch_norm == NEW:
         how["batch_norm"] = "reestimated"
     return judged(joined, stitch_at(joined, **how, seed=place["pair"]), f, g)
+
+
+# %% [markdown]
+# **The paper's own training**: 30 epochs of all images, flipped and shifted, in batches of 128 by Adam, whose rate of
+# 0.001 falls twice to a tenth; judged on all test images.
+# All maps between two networks learn at once, from the same batches: minutes on a GPU, days on a CPU.
+# *task loss* and *hard targets* start from least squares on all training images; maps from random starts, and a second
+# one from least squares on batches in another order, are joined by lines; maps of low rank have no bias and learn in
+# float32.
+# At epoch 0 stands each start.
+
+
+# %% tags=["hide-input"]
+OWN = {"networks": TINY, "stitch_epochs": LONG, "train_images": MANY_TRAIN, **TESTED}
+AT_ONCE = 5
+
+
+def fits_of(f, g, names, images):
+    """The statistics of two networks at some layers."""
+    totals = {}
+    streams = (features(network, names, images, batch_size=500) for network in (f, g))
+    for one, two in zip(*streams, strict=True):
+        for name in names:
+            new = Statistics.of(one[name], two[name])
+            totals[name] = totals[name] + new if name in totals else new
+    return totals
+
+
+def maps_between(f, g, images, pair, epochs):
+    """The rungs of three ladders, in two orders of the images and in float32."""
+    names = dict(zip(LAYERS, cuts(g, LAYERS, after=False), strict=True))
+    fits = fits_of(f, g, [*names.values()], images)
+    soft = replace(STITCH_RECIPES["csiszarik2021"], epochs=epochs, targets="soft")
+    ladders = [{}, {}, {}]
+    for layer, name in names.items():
+        both = fits[name]
+        fitted = least_squares(both, affine=True)
+
+        def from_fit(fitted=fitted):
+            return Full(fitted.weight, fitted.bias)
+
+        def drawn(seed, both=both):
+            start = Full.draw(both.widths, torch.Generator().manual_seed(100 * pair + seed))
+            return Full(start.weight, start.bias)
+
+        for k, ladder in enumerate(ladders[:2]):
+            ladder[layer, "task loss"] = Rung(name, from_fit(), soft)
+            ladder |= {(layer, f"random {s}"): Rung(name, drawn(s), soft) for s in (2 * k, 2 * k + 1)}
+        ladders[0][layer, "hard targets"] = Rung(name, from_fit(), replace(soft, targets="hard"))
+        for rank in RANKS if layer in CHOSEN else ():
+            direct = reduced_rank(both, rank=rank, affine=False)
+            start = LowRank.draw(both.widths, torch.Generator().manual_seed(pair), rank=rank)
+            for way, each in {"trained": start, "trained from the fit": direct}.items():
+                ladders[2][layer, f"{way}, rank {rank}"] = Rung(name, LowRank(each.weight, rank=rank), soft)
+    return ladders
+
+
+@lru_cache(maxsize=1)
+def climbed(pairs, networks, stitch_epochs):
+    """Rows of all maps between pairs of networks, which are trained at once."""
+    ladders, rows = {}, {pair: [] for pair in pairs}
+    for pair in pairs:
+        (f, g), (train, test) = networks_of(networks, **OF[networks], pair=pair), own_sets(networks)
+        ours = maps_between(f.to(device), g.to(device), train.images, pair, stitch_epochs)
+        for k, (rungs, dtype) in enumerate(zip(ours, ("auto", "auto", "float32"), strict=True)):
+            how = {"seed": pair + 100 * k, "device": device, "dtype": dtype}
+            ladders[pair, k] = Ladder(f, g, rungs, train, test, **how)
+    before = {key: each.judge() for key, each in ladders.items()}
+    after = [history[-1] for history in climb([*ladders.values()])]
+    found = {0: before, stitch_epochs: dict(zip(ladders, after, strict=True))}
+    for epoch, judged in found.items():
+        for (pair, order), of_maps in judged.items():
+            for (layer, stitch), numbers in of_maps.items():
+                row = {"layer": layer, "stitch": stitch, "order": order, "epoch": epoch}
+                rows[pair].append(row | {name: numbers[name] for name in ("accuracy", "loss", "distance")})
+    return rows, {pair: lines_of(*(ladders[pair, k] for k in (0, 1))) for pair in pairs}
+
+
+def lines_of(one, two):
+    """Stitches on straight lines between two of one layer: random starts, and least squares in two orders."""
+    ends = {
+        (layer, "least squares"): (one.rungs[layer, "task loss"], two.rungs[layer, "task loss"])
+        for layer in LAYERS
+    }
+    for path, ladder in enumerate((one, two)):
+        pair = (f"random {2 * path}", f"random {2 * path + 1}")
+        ends |= {(layer, pair[0]): tuple(ladder.rungs[layer, each] for each in pair) for layer in LAYERS}
+    rungs, apart = {}, {}
+    for key, (a, b) in ends.items():
+        (A, x), (B, y) = ((each.stitch.weight.detach(), each.stitch.bias.detach()) for each in (a, b))
+        apart[key] = ((A - B).norm() / (A.norm() + B.norm()) * 2).item()
+        for fraction in (k / 10 for k in range(0, 11, 5 if tiny else 1)):
+            made = Full(fraction * A + (1 - fraction) * B, fraction * x + (1 - fraction) * y)
+            rungs[*key, fraction] = a._replace(stitch=made)
+    both = one.networks
+    judged = Ladder(*both, rungs, *one.sets, seed=0, device=device).judge()
+    return [
+        {"layer": layer, "start": start, "fraction": fraction, "apart": apart[layer, start]} | numbers
+        for (layer, start, fraction), numbers in judged.items()
+    ]
+
+
+def own_sets(networks):
+    return sets_of(networks, OF[networks]["dataset"], OF[networks]["training"], TESTED["test_images"])
+
+
+def relative_to(row, f, g, test):
+    """A row with accuracies in percent, and as a share of model 2."""
+    one, two, accuracy = alone(f, test), alone(g, test), 100 * row["accuracy"]
+    row = row | {"accuracy": accuracy, "relative_accuracy": accuracy / two}
+    return row | {"accuracy1": one, "accuracy2": two}
+
+
+def of_pair(which, networks, pair, stitch_epochs):
+    """The rows of a pair, of maps (0) or lines (1)."""
+    first, (f, g) = pair - pair % AT_ONCE, networks_of(networks, **OF[networks], pair=pair)
+    lot = tuple(range(first, min(first + AT_ONCE, len(PAIRS))))
+    rows, test = climbed(lot, networks, stitch_epochs)[which][pair], own_sets(networks)[1]
+    record.uses(f, g, test)
+    return [relative_to(row, f, g, test) for row in rows]
+
+
+# %%
+@record.table([OWN | {"pair": pair} for pair in PAIRS])
+def own_training(networks, pair, stitch_epochs, train_images, test_images):
+    return of_pair(0, networks, pair, stitch_epochs)
+
+
+@record.table([OWN | {"pair": pair} for pair in PAIRS])
+def own_lines(networks, pair, stitch_epochs, train_images, test_images):
+    return of_pair(1, networks, pair, stitch_epochs)
 
 
 # %% [markdown]

@@ -2,6 +2,7 @@
 
 from intertwine.stitching.interpolation import barriers, between, line
 from intertwine.stitching.junction import Judged, Junction
+from intertwine.stitching.ladder import Ladder, Rung, climb
 from intertwine.stitching.make import stitch, stitch_all, stitch_at
 from intertwine.stitching.maps import (
     KINDS,
@@ -32,17 +33,20 @@ __all__ = [
     "Identity",
     "Judged",
     "Junction",
+    "Ladder",
     "LowRank",
     "Matched",
     "OrthogonalMap",
     "Permutation",
     "RandomPermutation",
+    "Rung",
     "Sparse",
     "Stitch",
     "StitchRecipe",
     "Stitched",
     "barriers",
     "between",
+    "climb",
     "line",
     "split",
     "stitch",

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from intertwine import files
@@ -79,6 +79,14 @@ class Batches:
         self, number: int, *, seed: int
     ) -> Iterator[tuple[Int[Tensor, " b"], Float[Tensor, "b ..."]]]:
         """The numbers and the images of each batch; by the numbers, labels and other targets are found."""
+        drawn = (each.split(self.recipe.batch_size) for each in self.drawn(number, seed=seed))
+        for numbers, move, flip in zip(*drawn, strict=True):
+            yield numbers, self.pictures(numbers, move, flip, number)
+
+    def drawn(
+        self, number: int, *, seed: int
+    ) -> tuple[Int[Tensor, " n"], Int[Tensor, "n 2"], Bool[Tensor, " n"]]:
+        """The order of an epoch's images, how far each is moved, and whether it is mirrored."""
         # a stream of its own for every epoch, so that a resumed training needs no state of a generator
         stream = int(files.digest("order", seed, number)[:15], 16)
         generator = torch.Generator().manual_seed(stream)
@@ -88,13 +96,15 @@ class Batches:
         moves = torch.randint(-shift, shift + 1, (len(order), 2), generator=generator)
         flips = torch.rand(len(order), generator=generator) < (0.5 if self.recipe.flip else 0)
         # drawn on the CPU, so that every device trains on the same batches
-        drawn = (each.to(self.labels.device).split(self.recipe.batch_size) for each in (order, moves, flips))
-        share = self.recipe.side(number / self.recipe.epochs)
-        for numbers, move, flip in zip(*drawn, strict=True):
-            images = self._images(numbers, move, flip)
-            if share < 1:
-                images = F.interpolate(images, scale_factor=share, mode="bilinear")
-            yield numbers, images
+        return order.to(self.labels.device), moves.to(self.labels.device), flips.to(self.labels.device)
+
+    def pictures(
+        self, numbers: Int[Tensor, " b"], move: Int[Tensor, "b 2"], flip: Bool[Tensor, " b"], epoch: int
+    ) -> Float[Tensor, "b ..."]:
+        """The images of these numbers, moved, mirrored, and as large as those of this epoch are."""
+        images = self._images(numbers, move, flip)
+        share = self.recipe.side(epoch / self.recipe.epochs)
+        return images if share == 1 else F.interpolate(images, scale_factor=share, mode="bilinear")
 
     def _images(self, numbers: Tensor, move: Tensor, flip: Tensor) -> Tensor:
         if not (self.recipe.flip or self.recipe.shift):

@@ -143,11 +143,12 @@ def keep(spec: Spec, seed: tuple[int, int], trained: Trained, accuracy: float, *
             f"hold {size / 1e6:.1f} MB: keep fewer."
         )
     entry = {"file": name, "sha256": hashlib.sha256(content).hexdigest(), **facts, "accuracy": accuracy}
-    threads = torch.get_num_threads()
+    threads = f"{platform.machine()}, {torch.get_num_threads()} threads"
+    machine = torch.cuda.get_device_name() if torch.cuda.is_initialized() else threads  # if it trained there
     entry |= {
         "precision": precision,
         "torch": str(torch.__version__),
-        "machine": f"{platform.machine()}, {threads} threads",
+        "machine": machine,
     }
     with files.write_whole(path) as part:
         part.write_bytes(content)

@@ -1,17 +1,26 @@
 """Training many networks of one shape: one joblib loop."""
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from math import isfinite
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import torch
+import torch.nn.functional as F
 from joblib import Parallel, delayed
+from torch import Tensor, nn
 from tqdm import tqdm
 
 from intertwine import devices
-from intertwine.training.evaluate import check_data
+from intertwine.chains import pooled_first
+from intertwine.training import Batches, build_optimizer
+from intertwine.training.batches import fill_of
+from intertwine.training.evaluate import check_data, correct
+from intertwine.training.together import Steps, run_epoch
 from intertwine.training.train import Trained, train
 from intertwine_book.zoo.spec import Spec
 
@@ -83,6 +92,9 @@ def train_each(
     if not seeds:
         return
     check_data(spec.build(seed=seeds[0][0]), spec.data.images, spec.data.labels)
+    if device.type == "cuda" and len(seeds) > 1 and not n_jobs:
+        yield from zip(seeds, _at_once(spec, seeds, device, progress), strict=True)
+        return
     jobs = n_jobs or (min(of or len(seeds), torch.get_num_threads()) if device.type == "cpu" else 1)
     threads = max(1, torch.get_num_threads() // jobs)
     # arrays, because joblib maps them into the memory of all processes; views would be copied whole
@@ -108,3 +120,45 @@ def _train(
         return seed, train(spec.build(seed=seed[0]), data, spec.recipe, seed=seed[1], **options)
     finally:
         torch.set_num_threads(before)
+
+
+def _at_once(spec: Spec, seeds: list[SeedPair], device: torch.device, progress: bool) -> list[Trained]:
+    """Train networks at once on a GPU, which one of them alone leaves idle."""
+    data, recipe = spec.data, spec.recipe
+    networks = [devices.channels_last(spec.build(seed=start).to(device)).train() for start, _ in seeds]
+    dtype = devices.precision(networks[0], device, recipe.dtype)
+    labels = data.labels.to(device)
+    images = data.images.to(device, devices.input_dtype(networks[0], dtype))
+    batches = Batches(images, labels, recipe, fill_of(data, recipe))
+
+    def objective(model: nn.Module, images: Tensor, numbers: Tensor) -> tuple[Tensor, Tensor]:
+        with devices.autocast(device, dtype):
+            logits = model(images)
+        loss = F.cross_entropy(logits.float(), labels[numbers], label_smoothing=recipe.label_smoothing)
+        return loss[None], correct(logits, labels[numbers]).sum()[None]
+
+    steps = [
+        Steps(
+            partial(objective, pooled_first(network)),
+            build_optimizer(recipe, network.named_parameters()),
+            batches,
+            recipe,
+            seed=order,
+        )
+        for network, (_, order) in zip(networks, seeds, strict=True)
+    ]
+    rows: list[list[dict[str, float]]] = [[] for _ in seeds]
+    for number in tqdm(range(recipe.epochs), unit="epoch", disable=not progress):
+        start = time.perf_counter()
+        found = run_epoch(steps, number)
+        seconds = (time.perf_counter() - start) / len(seeds)
+        for each, ((loss,), (accuracy,)) in zip(rows, found, strict=True):
+            each.append({"epoch": number + 1, "loss": loss, "accuracy": accuracy, "seconds": seconds})
+            if not isfinite(loss):
+                raise FloatingPointError(
+                    f"The loss is not finite after epoch {number + 1}: use a smaller lr."
+                )
+    return [
+        Trained(network.to(memory_format=torch.contiguous_format).eval(), pd.DataFrame(each))
+        for network, each in zip(networks, rows, strict=True)
+    ]

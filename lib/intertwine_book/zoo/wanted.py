@@ -1,18 +1,20 @@
 """The networks that records name: trained once, each kept in ``data/networks`` when finished."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from intertwine import devices
-from intertwine.training import evaluate
+from intertwine.training import Recipe, evaluate
 from intertwine_book import data, zoo
 from intertwine_book.zoo import RECIPES, Spec, kept
 
 NORMED = RECIPES["growing"]
 PRINTED = RECIPES["godfrey2022"]  # the authors' own training, of 50 epochs
 UNNORMED = replace(NORMED, epochs=16, optimizer="adam", lr=1e-3)  # SGD diverges without batch norm
+Kind = tuple[dict[str, Any], Recipe, Iterable[int]]
 # kinds of Myrtle CNNs on CIFAR-10, in the order in which they are wanted: arguments, recipe, seeds
-WANTED = (
+WANTED: Sequence[Kind] = (
     ({"width": 64}, NORMED, range(8)),
     ({"width": 64, "norm": False}, UNNORMED, range(3)),
     ({"width": 16}, NORMED, range(8)),
@@ -21,21 +23,23 @@ WANTED = (
 )
 
 
-def train_missing(report: Callable[[str], None]) -> None:
-    """Train the wanted networks that are not kept yet, one after another, and keep each; say which are done.
+def train_missing(report: Callable[[str], None], wanted: Sequence[Kind] = WANTED) -> None:
+    """Train the wanted networks that are not kept yet, and keep each; say which are done.
 
-    An interrupted training goes on from its last epoch. The accuracy of the manifest is that of the 16-bit
-    file, on the whole test set, in float32.
+    On a CPU one is trained after another, and an interrupted training goes on from its last epoch; on a GPU those of
+    one kind are trained at once. The accuracy of the manifest is that of the 16-bit file, on the whole test set, in
+    float32.
     """
-    train, test = (data.load("cifar10", split) for split in ("train", "test"))
-    for arguments, recipe, seeds in WANTED:
+    device = devices.pick()
+    train, test = (data.load("cifar10", split, device=device) for split in ("train", "test"))
+    for arguments, recipe, seeds in wanted:
         spec = Spec("myrtle", train, recipe, arguments)
-        for seed in seeds:
-            if kept.find(spec, (seed, seed)):
-                continue
-            (trained,) = zoo.get(spec, [seed], n_jobs=1)
-            network = kept.rounded(trained.network)
-            accuracy = evaluate(network, test.images, test.labels)
-            precision = str(devices.precision(network, devices.pick(), spec.recipe.dtype))
-            path = kept.keep(spec, (seed, seed), trained, accuracy, precision=precision)
-            report(f"{path.name}: {accuracy:.2%}, {trained.history['seconds'].sum():.0f} s")
+        missing = [seed for seed in seeds if not kept.find(spec, (seed, seed))]
+        at_once = len(missing) if device.type == "cuda" else 1
+        for lot in (missing[k : k + at_once] for k in range(0, len(missing), at_once or 1)):
+            for seed, trained in zip(lot, zoo.get(spec, lot), strict=True):
+                network = kept.rounded(trained.network)
+                accuracy = evaluate(network, test.images, test.labels)
+                precision = str(devices.precision(network, device, spec.recipe.dtype))
+                path = kept.keep(spec, (seed, seed), trained, accuracy, precision=precision)
+                report(f"{path.name}: {accuracy:.2%}, {trained.history['seconds'].sum():.0f} s")

@@ -1,0 +1,268 @@
+"""Many stitches at many layers of two chains, trained at once on the same batches.
+
+Only stitches learn, so that the gradient of the sum of their losses is, for each, that of its own. Model 1 runs
+once for all, and what leaves a stitch joins what left others before, on its way through model 2: its layers run
+once, too, on a larger batch. On a GPU this makes a paper's own number of epochs affordable.
+"""
+
+import copy
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from intertwine import devices
+from intertwine.chains import subchain
+from intertwine.data import Dataset
+from intertwine.stitching.batch_norm import REESTIMATED, tracked
+from intertwine.stitching.maps import Birkhoff, Full, Stitch
+from intertwine.stitching.stitch_recipes import StitchRecipe
+from intertwine.training import Batches, build_optimizer
+from intertwine.training.batches import fill_of
+from intertwine.training.together import Steps, run_epoch
+
+BATCH = 500  # images at a time, where nothing is trained
+
+
+class Rung(NamedTuple):
+    """A stitch, the layer that it follows in both chains, and how it is trained."""
+
+    layer: str
+    stitch: Stitch
+    recipe: StitchRecipe
+
+
+class Ladder:
+    """Two chains with stitches at several layers, which meet the same batches.
+
+    Example:
+        >>> from intertwine.stitching import STITCH_RECIPES, Full
+        >>> one, two = (nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 10)) for _ in "ab")
+        >>> images = Dataset.of(torch.randn(200, 5), torch.arange(200) % 10)
+        >>> recipe = STITCH_RECIPES["digits"]
+        >>> rungs = {k: Rung(str(k), Full(torch.eye(8)), recipe) for k in (0, 1)}
+        >>> ladder = Ladder(one, two, rungs, images, images, seed=0, device="cpu")
+        >>> histories = climb([ladder])
+        >>> len(histories[0]), [*histories[0][0][1]]
+        (10, ['accuracy', 'loss', 'distance', 'loss_on_the_way'])
+
+    Where batch norm is frozen each stitch is the one that `stitch_at` trains alone. Where a recipe re-estimates
+    it, both networks are in training mode and are judged by running averages of batches, as in godfrey2022;
+    behind a `Birkhoff` stitch, which is another map when it is judged, averages are taken anew before that.
+
+    Args:
+        model1, model2: chains (`torch.nn.Sequential`) whose layers have the same names.
+        rungs: by any name; their recipes have the same epochs, batches, augmentation and `batch_norm`.
+        train, test: images that both networks expect.
+        seed: of the order of the images and of their augmentation.
+        device: as `intertwine.devices.pick` takes it.
+        dtype: of training, as in `Recipe`.
+        judged_in: on a GPU, the type of autocast in which stitches are judged; a CPU judges in float32.
+    """
+
+    def __init__(
+        self,
+        model1: nn.Module,
+        model2: nn.Module,
+        rungs: Mapping[Any, Rung],
+        train: Dataset,
+        test: Dataset,
+        *,
+        seed: int,
+        device: str | torch.device = "auto",
+        dtype: str = "auto",
+        judged_in: torch.dtype = torch.float32,
+    ) -> None:
+        self.networks, self.sets = (model1, model2), (train, test)
+        places = [name for name, _ in model1.named_children()]
+        self.device = devices.pick(device)
+        self.dtype = devices.precision(model2, self.device, dtype)
+        self.judged_in = judged_in if self.device.type == "cuda" else torch.float32
+        # in the order in which they join
+        self.rungs = dict(sorted(rungs.items(), key=lambda each: places.index(each[1].layer)))
+        self.recipe = next(iter(self.rungs.values())).recipe
+        self.moving = self.recipe.batch_norm == "reestimated"
+        model1, self.model2 = (self._frozen(model) for model in (model1, model2))
+        self.parts: list[tuple[nn.Module, list[Stitch], nn.Module, nn.Module]] = []
+        start, joined = 0, []
+        groups = [(layer, [each for _, each in group]) for layer, group in self._by_layer()]
+        for (layer, group), (following, _) in zip(groups, [*groups[1:], (None, None)], strict=True):
+            end = places.index(layer) + 1
+            stitches = [each.stitch.to(self.device) for each in group]
+            joined += stitches
+            rest = subchain(self.model2, end, places.index(following) + 1 if following else None)
+            judged = self._apart(rest, joined) if self.moving else rest
+            self.parts.append((subchain(model1, start, end), stitches, self._narrowed(judged), judged))
+            start = end
+        self.stitches: list[Stitch] = joined
+        images, labels = train.images.to(self.device), train.labels.to(self.device)
+        self.first_images, self.labels = images[:REESTIMATED], labels
+        self.test = test.images.to(self.device), test.labels.to(self.device)
+        soft = torch.tensor(
+            [each.recipe.targets == "soft" for each in self.rungs.values()], device=self.device
+        )
+        self.soft, self.any_soft = soft.double().float()[:, None, None], bool(soft.any())
+        own = devices.input_dtype(self.model2, self.dtype)
+        batches = Batches(images.to(own), labels, self.recipe, fill_of(train, self.recipe))
+        self.steps = Steps(
+            self._losses,
+            self._optimizer(),
+            batches,
+            self.recipe,
+            seed=seed,
+            before_epoch=self._advance,
+            after_step=self._project,
+        )
+
+    def _by_layer(self) -> Iterator[Any]:
+        return groupby(self.rungs.items(), key=lambda each: each[1].layer)
+
+    def _frozen(self, model: nn.Module) -> nn.Module:
+        copied = devices.channels_last(copy.deepcopy(model).to(self.device))
+        return copied.requires_grad_(False).eval()
+
+    def _apart(self, part: nn.Module, stitches: list[Stitch]) -> nn.Module:
+        """The part with a batch norm of its own for what comes from each stitch."""
+        names = part.named_children()
+        return nn.Sequential(*(_Apart(m, stitches) if tracked(m) else m for _, m in names))
+
+    def _narrowed(self, part: nn.Module) -> nn.Module:
+        """The part with weights in the type of training, but for batch norm, which both share."""
+        layers = (m if tracked(m) else copy.deepcopy(m).to(self.dtype) for m in part.children())
+        return nn.Sequential(*layers)
+
+    def _optimizer(self) -> torch.optim.Optimizer:
+        """One optimiser of all stitches, each by the rates of its own recipe."""
+        recipes = dict.fromkeys(each.recipe for each in self.rungs.values())
+        made = []
+        for recipe in recipes:
+            own = {name: each.stitch for name, each in self.rungs.items() if each.recipe == recipe}
+            named = [(f"{k} {name}", p) for k, s in own.items() for name, p in s.named_parameters()]
+            spared = {f"{k} {name}" for k, s in own.items() for name in s.undecayed}
+            made.append(build_optimizer(recipe, named, decays=lambda name, spared=spared: name not in spared))
+        first, *others = made
+        for group in [group for each in others for group in each.param_groups]:
+            first.add_param_group(group)
+        first.param_groups[:] = [group for group in first.param_groups if group["params"]]
+        return first
+
+    def _logits(self, images: Tensor, fixed: Mapping[Stitch, Stitch] | None = None) -> Tensor:
+        """The logits behind every stitch, (stitches, images, classes); of `fixed` maps as they are judged."""
+        x, joined = images, None
+        for front, stitches, narrowed, wide in self.parts:
+            with torch.no_grad():
+                x = front(x)
+            new = [(fixed[stitch] if fixed else stitch)(x) for stitch in stitches]
+            joined = torch.cat(new if joined is None else [joined, *new])
+            joined = (wide if fixed else narrowed)(joined)
+        assert joined is not None
+        return joined.float().unflatten(0, (len(self.stitches), len(images)))
+
+    def _losses(self, images: Tensor, numbers: Tensor) -> tuple[Tensor, Tensor]:
+        labels = self.labels[numbers]
+        with devices.autocast(self.device, self.dtype):
+            logits = self._logits(images)
+        # without F.one_hot, which looks at the labels and so cannot be recorded
+        targets = (labels[:, None] == torch.arange(logits.shape[-1], device=self.device)).float()
+        if self.any_soft:
+            with torch.no_grad(), devices.autocast(self.device, self.dtype):
+                theirs = self.model2(images).float().softmax(1)
+            targets = torch.where(self.soft > 0, theirs, targets)
+        losses = -(targets * logits.log_softmax(2)).sum(2).mean(1)
+        penalties = torch.stack([losses.new_zeros(()) + each.penalty() for each in self.stitches])
+        right = (logits.argmax(2) == labels).sum(1)
+        return losses + penalties, right
+
+    def _advance(self, done: float) -> tuple[bool, ...]:
+        """All in the mode of training; whether the scales of each `Birkhoff` stitch learn."""
+        self._mode(training=True)
+        for each in self.stitches:
+            each.advance(done)
+        return tuple(getattr(each, "scaled", False) for each in self.stitches)
+
+    def _mode(self, *, training: bool) -> None:
+        for each in self.stitches:
+            each.train(training)
+        for front, _, _, behind in self.parts if self.moving else ():
+            for norm in (*tracked(front), *tracked(behind)):
+                norm.train(training)
+
+    def _project(self) -> None:
+        for each in self.stitches:
+            each.project()
+
+    @torch.no_grad()
+    def judge(self) -> dict[Any, dict[str, float]]:
+        """For each stitch its accuracy on the test images, and cross-entropies to labels and to model 2."""
+        with torch.cuda.stream(self.steps.stream), devices.autocast(self.device, self.judged_in):
+            self._mode(training=False)
+            # each matrix is made once: that of a permutation is an assignment, on the CPU
+            fixed: dict[Stitch, Stitch] = {s: Full(s.weight, s.bias).to(self.device) for s in self.stitches}
+            if self.moving:
+                self._reestimate(fixed)
+            sums = torch.zeros(3, len(self.stitches), dtype=torch.float64, device=self.device)
+            for x, y in zip(*(each.split(BATCH) for each in self.test), strict=True):
+                x = x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x
+                logits = self._logits(x, fixed)
+                said, theirs = logits.log_softmax(2), self.model2(x).float().softmax(1)
+                nearest = -(theirs * said).sum((1, 2))
+                loss = -said.gather(2, y.expand(len(said), -1)[..., None]).sum((1, 2))
+                sums += torch.stack(
+                    [(logits.argmax(2) == y).sum(1).double(), loss.double(), nearest.double()]
+                )
+            found = (sums / len(self.test[1])).T.tolist()
+        names = ("accuracy", "loss", "distance")
+        return {key: dict(zip(names, row, strict=True)) for key, row in zip(self.rungs, found, strict=True)}
+
+    def _reestimate(self, fixed: Mapping[Stitch, Stitch]) -> None:
+        """Take statistics behind `Birkhoff` stitches anew, which are rounded to permutations now."""
+        norms = [
+            n
+            for *_, behind in self.parts
+            for m in behind.modules()
+            if isinstance(m, _Apart)
+            for n in m.of_birkhoff
+        ]
+        if not norms:
+            return
+        before = [norm.momentum for norm in norms]
+        for norm in norms:
+            norm.running_mean.zero_()
+            norm.running_var.fill_(1)
+            norm.num_batches_tracked.zero_()
+            norm.momentum = None  # an average over all batches
+            norm.train()
+        for x in self.first_images.split(BATCH):
+            self._logits(x.contiguous(memory_format=torch.channels_last), fixed)
+        for norm, momentum in zip(norms, before, strict=True):
+            norm.momentum = momentum
+            norm.eval()
+
+
+class _Apart(nn.Module):
+    """A batch norm for each of several batches that are joined to one."""
+
+    def __init__(self, norm: nn.Module, stitches: list[Stitch]) -> None:
+        super().__init__()
+        self.norms = nn.ModuleList(copy.deepcopy(norm) for _ in stitches)
+        pairs = zip(self.norms, stitches, strict=True)
+        self.of_birkhoff = [norm for norm, stitch in pairs if isinstance(stitch, Birkhoff)]
+
+    def forward(self, x: Tensor) -> Tensor:
+        parts = zip(self.norms, x.chunk(len(self.norms)), strict=True)
+        return torch.cat([norm(part) for norm, part in parts])
+
+
+def climb(ladders: list[Ladder]) -> list[list[dict[Any, dict[str, float]]]]:
+    """Train ladders of one number of epochs; for each ladder and epoch what `judge` says."""
+    histories: list[list[dict[Any, dict[str, float]]]] = [[] for _ in ladders]
+    for number in range(ladders[0].recipe.epochs):
+        found = run_epoch([each.steps for each in ladders], number)
+        for ladder, (losses, _), history in zip(ladders, found, histories, strict=True):
+            judged = ladder.judge()
+            for row, loss in zip(judged.values(), losses, strict=True):
+                row["loss_on_the_way"] = loss
+            history.append(judged)
+    return histories
