@@ -59,11 +59,11 @@ from intertwine.alignment import (
     lasso,
     least_squares,
     orthogonal,
-    reduced_rank,
     variance_restored,
 )
-from intertwine.features import features
+from intertwine.features import activations, features
 from intertwine.features import rows as as_rows
+from intertwine.similarity import cka
 from intertwine.stitching import (
     STITCH_RECIPES,
     Full,
@@ -363,15 +363,15 @@ def stitches(stitch, batch_norm, stitch_epochs, **place):
 # **The paper's own training**: 30 epochs of all images, flipped and shifted, in batches of 128 by Adam, whose rate of
 # 0.001 falls twice to a tenth; judged on all test images.
 # All maps between two networks learn at once, from the same batches: minutes on a GPU, days on a CPU.
-# *task loss* and *hard targets* start from least squares on all training images; maps from random starts, and a second
-# one from least squares on batches in another order, are joined by lines; maps of low rank have no bias and learn in
-# float32.
+# *task loss* and *hard targets* start from least squares on all training images, two more from random maps, which are
+# joined by a line; maps of low rank start at random, have no bias and learn in float32.
 # At epoch 0 stands each start.
 
 
 # %% tags=["hide-input"]
 OWN = {"networks": TINY, "stitch_epochs": LONG, "train_images": MANY_TRAIN, **TESTED}
-AT_ONCE = 5
+WAYS_OWN, LOW_RANKS = {"in full": "auto", "low rank": "float32"}, "low rank"  # ladders, and their types
+AT_ONCE = {"in full": 10, LOW_RANKS: 5}  # pairs, as a GPU has memory
 
 
 def fits_of(f, g, names, images):
@@ -385,77 +385,81 @@ def fits_of(f, g, names, images):
     return totals
 
 
-def maps_between(f, g, images, pair, epochs):
-    """The rungs of three ladders, in two orders of the images and in float32."""
-    names = dict(zip(LAYERS, cuts(g, LAYERS, after=False), strict=True))
-    fits = fits_of(f, g, [*names.values()], images)
+def maps_between(f, g, images, pair, epochs, maps):
+    """The rungs of a ladder: maps in full at all layers, or of low rank at two."""
+    places = CHOSEN if maps == LOW_RANKS else LAYERS
+    names = dict(zip(places, cuts(g, places, after=False), strict=True))
     soft = replace(STITCH_RECIPES["csiszarik2021"], epochs=epochs, targets="soft")
-    ladders = [{}, {}, {}]
+    channels = [layer.channels for layer in g.hidden_layers()]
+    widths = {name: 2 * (channels[layer - 1],) for layer, name in names.items()}
+    rungs = {}
+
+    def drawn(kind, name, seed, **options):
+        generator = torch.Generator().manual_seed(100 * pair + seed)
+        start = kind.draw(widths[name], generator, **options)
+        return kind(start.weight, start.bias, **options)
+
+    if maps == LOW_RANKS:
+        return {
+            (layer, f"rank {rank}"): Rung(name, drawn(LowRank, name, 0, rank=rank), soft)
+            for layer, name in names.items()
+            for rank in RANKS
+        }
+    fits = fits_of(f, g, [*names.values()], images)
     for layer, name in names.items():
-        both = fits[name]
-        fitted = least_squares(both, affine=True)
-
-        def from_fit(fitted=fitted):
-            return Full(fitted.weight, fitted.bias)
-
-        def drawn(seed, both=both):
-            start = Full.draw(both.widths, torch.Generator().manual_seed(100 * pair + seed))
-            return Full(start.weight, start.bias)
-
-        for k, ladder in enumerate(ladders[:2]):
-            ladder[layer, "task loss"] = Rung(name, from_fit(), soft)
-            ladder |= {(layer, f"random {s}"): Rung(name, drawn(s), soft) for s in (2 * k, 2 * k + 1)}
-        ladders[0][layer, "hard targets"] = Rung(name, from_fit(), replace(soft, targets="hard"))
-        for rank in RANKS if layer in CHOSEN else ():
-            direct = reduced_rank(both, rank=rank, affine=False)
-            start = LowRank.draw(both.widths, torch.Generator().manual_seed(pair), rank=rank)
-            for way, each in {"trained": start, "trained from the fit": direct}.items():
-                ladders[2][layer, f"{way}, rank {rank}"] = Rung(name, LowRank(each.weight, rank=rank), soft)
-    return ladders
+        fitted = least_squares(fits[name], affine=True)
+        for stitch, targets in TARGETS.items():
+            made = Full(fitted.weight, fitted.bias)
+            rungs[layer, stitch] = Rung(name, made, replace(soft, targets=targets))
+        rungs |= {(layer, f"random {seed}"): Rung(name, drawn(Full, name, seed), soft) for seed in (0, 1)}
+    return rungs
 
 
-@lru_cache(maxsize=1)
-def climbed(pairs, networks, stitch_epochs):
-    """Rows of all maps between pairs of networks, which are trained at once."""
-    ladders, rows = {}, {pair: [] for pair in pairs}
+@lru_cache(maxsize=2)
+def climbed(pairs, networks, stitch_epochs, maps):
+    """Rows of all maps between pairs of networks, which are trained at once, and the ladders."""
+    ladders, (train, test) = {}, own_sets(networks)
     for pair in pairs:
-        (f, g), (train, test) = networks_of(networks, **OF[networks], pair=pair), own_sets(networks)
-        ours = maps_between(f.to(device), g.to(device), train.images, pair, stitch_epochs)
-        for k, (rungs, dtype) in enumerate(zip(ours, ("auto", "auto", "float32"), strict=True)):
-            how = {"seed": pair + 100 * k, "device": device, "dtype": dtype}
-            ladders[pair, k] = Ladder(f, g, rungs, train, test, **how)
-    before = {key: each.judge() for key, each in ladders.items()}
+        f, g = (each.to(device) for each in networks_of(networks, **OF[networks], pair=pair))
+        rungs = maps_between(f, g, train.images, pair, stitch_epochs, maps)
+        how = {"seed": pair, "device": device, "dtype": WAYS_OWN[maps]}
+        ladders[pair] = Ladder(f, g, rungs, train, test, **how)
+    before = [each.judge() for each in ladders.values()]
     after = [history[-1] for history in climb([*ladders.values()])]
-    found = {0: before, stitch_epochs: dict(zip(ladders, after, strict=True))}
-    for epoch, judged in found.items():
-        for (pair, order), of_maps in judged.items():
-            for (layer, stitch), numbers in of_maps.items():
-                row = {"layer": layer, "stitch": stitch, "order": order, "epoch": epoch}
-                rows[pair].append(row | {name: numbers[name] for name in ("accuracy", "loss", "distance")})
-    return rows, {pair: lines_of(*(ladders[pair, k] for k in (0, 1))) for pair in pairs}
+    rows = {pair: [] for pair in pairs}
+    for epoch, found in {0: before, stitch_epochs: after}.items():
+        for pair, judged in zip(pairs, found, strict=True):
+            for (layer, stitch), numbers in judged.items():
+                row = {"layer": layer, "stitch": stitch, "epoch": epoch}
+                numbers = {name: numbers[name] for name in ("accuracy", "loss", "distance")}
+                again = stitch == "task loss" and epoch
+                numbers["cka"] = cka_behind(ladders[pair], layer, stitch) if again else float("nan")
+                rows[pair].append(row | numbers)
+    return rows, ladders
 
 
-def lines_of(one, two):
-    """Stitches on straight lines between two of one layer: random starts, and least squares in two orders."""
-    ends = {
-        (layer, "least squares"): (one.rungs[layer, "task loss"], two.rungs[layer, "task loss"])
-        for layer in LAYERS
-    }
-    for path, ladder in enumerate((one, two)):
-        pair = (f"random {2 * path}", f"random {2 * path + 1}")
-        ends |= {(layer, pair[0]): tuple(ladder.rungs[layer, each] for each in pair) for layer in LAYERS}
+@torch.no_grad()
+def cka_behind(ladder, layer, stitch):
+    """CKA of what a stitch makes of the test images with model 2's values, as in section 6.3."""
+    rung, images = ladder.rungs[layer, stitch], ladder.test[0]
+    ours, theirs = (activations(network, [rung.layer], images)[rung.layer] for network in ladder.networks)
+    return cka(rung.stitch.eval()(ours), theirs, estimator="biased", spatial="features").item()
+
+
+def on_lines(ladder):
+    """Stitches on the straight lines between those from two random starts."""
     rungs, apart = {}, {}
-    for key, (a, b) in ends.items():
+    for layer in LAYERS:
+        a, b = (ladder.rungs[layer, f"random {seed}"] for seed in (0, 1))
         (A, x), (B, y) = ((each.stitch.weight.detach(), each.stitch.bias.detach()) for each in (a, b))
-        apart[key] = ((A - B).norm() / (A.norm() + B.norm()) * 2).item()
+        apart[layer] = ((A - B).norm() / (A.norm() + B.norm()) * 2).item()
         for fraction in (k / 10 for k in range(0, 11, 5 if tiny else 1)):
             made = Full(fraction * A + (1 - fraction) * B, fraction * x + (1 - fraction) * y)
-            rungs[*key, fraction] = a._replace(stitch=made)
-    both = one.networks
-    judged = Ladder(*both, rungs, *one.sets, seed=0, device=device).judge()
+            rungs[layer, fraction] = a._replace(stitch=made)
+    judged = Ladder(*ladder.networks, rungs, *ladder.sets, seed=0, device=device).judge()
     return [
-        {"layer": layer, "start": start, "fraction": fraction, "apart": apart[layer, start]} | numbers
-        for (layer, start, fraction), numbers in judged.items()
+        {"layer": layer, "fraction": fraction, "apart": apart[layer]} | numbers
+        for (layer, fraction), numbers in judged.items()
     ]
 
 
@@ -463,31 +467,39 @@ def own_sets(networks):
     return sets_of(networks, OF[networks]["dataset"], OF[networks]["training"], TESTED["test_images"])
 
 
-def relative_to(row, f, g, test):
-    """A row with accuracies in percent, and as a share of model 2."""
-    one, two, accuracy = alone(f, test), alone(g, test), 100 * row["accuracy"]
-    row = row | {"accuracy": accuracy, "relative_accuracy": accuracy / two}
-    return row | {"accuracy1": one, "accuracy2": two}
+def lot_of(pair, maps):
+    """The pairs that are trained at once with one."""
+    first = pair - pair % AT_ONCE[maps]
+    return tuple(range(first, min(first + AT_ONCE[maps], len(PAIRS))))
 
 
-def of_pair(which, networks, pair, stitch_epochs):
-    """The rows of a pair, of maps (0) or lines (1)."""
-    first, (f, g) = pair - pair % AT_ONCE, networks_of(networks, **OF[networks], pair=pair)
-    lot = tuple(range(first, min(first + AT_ONCE, len(PAIRS))))
-    rows, test = climbed(lot, networks, stitch_epochs)[which][pair], own_sets(networks)[1]
+def with_shares(rows, networks, pair):
+    """Rows with accuracies in percent, and as a share of model 2's."""
+    (f, g), test = networks_of(networks, **OF[networks], pair=pair), own_sets(networks)[1]
     record.uses(f, g, test)
-    return [relative_to(row, f, g, test) for row in rows]
+    one, two = alone(f, test), alone(g, test)
+    for row in rows:
+        accuracy = 100 * row["accuracy"]
+        shares = {
+            "accuracy": accuracy,
+            "relative_accuracy": accuracy / two,
+            "accuracy1": one,
+            "accuracy2": two,
+        }
+        yield row | shares
 
 
 # %%
-@record.table([OWN | {"pair": pair} for pair in PAIRS])
-def own_training(networks, pair, stitch_epochs, train_images, test_images):
-    return of_pair(0, networks, pair, stitch_epochs)
+@record.table([OWN | {"maps": maps, "pair": pair} for maps in WAYS_OWN for pair in PAIRS])
+def own_training(networks, pair, stitch_epochs, maps, train_images, test_images):
+    rows, _ = climbed(lot_of(pair, maps), networks, stitch_epochs, maps)
+    return [*with_shares(rows[pair], networks, pair)]
 
 
 @record.table([OWN | {"pair": pair} for pair in PAIRS])
 def own_lines(networks, pair, stitch_epochs, train_images, test_images):
-    return of_pair(1, networks, pair, stitch_epochs)
+    _, ladders = climbed(lot_of(pair, "in full"), networks, stitch_epochs, "in full")
+    return [*with_shares(on_lines(ladders[pair]), networks, pair)]
 
 
 # %% [markdown]

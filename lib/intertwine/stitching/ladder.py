@@ -6,12 +6,15 @@ once, too, on a larger batch. On a GPU this makes a paper's own number of epochs
 """
 
 import copy
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from intertwine import devices
 from intertwine.chains import subchain
@@ -85,6 +88,9 @@ class Ladder:
         self.recipe = next(iter(self.rungs.values())).recipe
         self.moving = self.recipe.batch_norm == "reestimated"
         model1, self.model2 = (self._frozen(model) for model in (model1, model2))
+        if not self.moving:
+            places_cut = {each.layer for each in self.rungs.values()}
+            model1, self.model2 = (_folded(model, places_cut) for model in (model1, self.model2))
         self.parts: list[tuple[nn.Module, list[Stitch], nn.Module, nn.Module]] = []
         start, joined = 0, []
         groups = [(layer, [each for _, each in group]) for layer, group in self._by_layer()]
@@ -129,7 +135,7 @@ class Ladder:
         return nn.Sequential(*(_Apart(m, stitches) if tracked(m) else m for _, m in names))
 
     def _narrowed(self, part: nn.Module) -> nn.Module:
-        """The part with weights in the type of training, but for batch norm, which both share."""
+        """The part as it is trained through: in the type of training, but for batch norms that move."""
         layers = (m if tracked(m) else copy.deepcopy(m).to(self.dtype) for m in part.children())
         return nn.Sequential(*layers)
 
@@ -154,8 +160,8 @@ class Ladder:
         for front, stitches, narrowed, wide in self.parts:
             with torch.no_grad():
                 x = front(x)
-            new = [(fixed[stitch] if fixed else stitch)(x) for stitch in stitches]
-            joined = torch.cat(new if joined is None else [joined, *new])
+            new = _stitched([fixed[each] for each in stitches] if fixed else stitches, x)
+            joined = new if joined is None else torch.cat([joined, new])
             joined = (wide if fixed else narrowed)(joined)
         assert joined is not None
         return joined.float().unflatten(0, (len(self.stitches), len(images)))
@@ -239,6 +245,28 @@ class Ladder:
         for norm, momentum in zip(norms, before, strict=True):
             norm.momentum = momentum
             norm.eval()
+
+
+def _folded(model: nn.Module, cuts: set[str]) -> nn.Module:
+    """The chain with frozen batch norm as part of the convolution before it, but where it is cut between them."""
+    layers = dict(model.named_children())
+    for (a, one), (b, two) in pairwise([*layers.items()]):
+        if type(one) is nn.Conv2d and type(two) is nn.BatchNorm2d and a not in cuts:
+            layers[a], layers[b] = fuse_conv_bn_eval(one, two), nn.Identity()
+    return devices.channels_last(nn.Sequential(OrderedDict(layers)))
+
+
+def _stitched(stitches: list[Stitch], x: Tensor) -> Tensor:
+    """What each stitch makes of x, one after another along the first axis, by a single product of matrices."""
+    with torch.autocast(x.device.type, enabled=False):
+        weight = torch.cat([each.weight for each in stitches])
+        biases = [weight.new_zeros(len(each.weight)) if each.bias is None else each.bias for each in stitches]
+    bias = None if all(each.bias is None for each in stitches) else torch.cat(biases)
+    y = F.linear(
+        x.movedim(1, -1) if x.ndim == 4 else x, weight.to(x.dtype), bias if bias is None else bias.to(x.dtype)
+    )
+    y = y.unflatten(-1, (len(stitches), -1)).movedim(-2, 0).flatten(0, 1)
+    return y.movedim(-1, 1) if x.ndim == 4 else y
 
 
 class _Apart(nn.Module):

@@ -13,6 +13,7 @@ from intertwine.devices import deterministic_kernels
 from intertwine.training.batches import Batches
 from intertwine.training.recipes import Recipe
 
+KERNELS = deterministic_kernels
 Objective = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 """From the images of a batch and their numbers: losses, whose sum is minimised, and numbers of hits."""
 
@@ -150,7 +151,7 @@ class Steps:
 
 def run_epoch(trainings: Sequence[Steps], number: int) -> list[tuple[list[float], list[float]]]:
     """Train all for one epoch, in turns; mean losses and accuracies on the way of each."""
-    with deterministic_kernels():
+    with KERNELS():
         for each in trainings:
             if each.stream:
                 each.stream.wait_stream(torch.cuda.current_stream())  # what it reads may have been made there
