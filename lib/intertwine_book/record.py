@@ -157,7 +157,7 @@ class Record:
         rows = rows.assign(late=rows["code"] == code).sort_values("late", kind="stable").drop(columns="late")
         found = []
         for row in rows.drop_duplicates(keys).head(cases)[keys].to_dict("records"):
-            case = {key: plain(value) for key, value in row.items()}
+            case = {column: plain(value) for column, value in row.items()}
             again = self._rows(name, case)
             known = rows[[at == key(case, keys) for at in cases_of(rows, keys)]].reset_index(drop=True)
             values = [column for column in again if column not in (*keys, *PROVENANCE)]
@@ -192,7 +192,7 @@ class Record:
     def _missing(self, name: str, wanted: Sequence[Case]) -> list[Case]:
         """The cases that no usable row has."""
         rows, (_, keys, code) = self.read(name), self._tables[name]
-        if len(rows) and (lost := [key for key in keys if key not in rows]):
+        if len(rows) and (lost := [column for column in keys if column not in rows]):
             raise ValueError(
                 f"Expected the column '{lost[0]}' in {name}.csv, whose rows are older than it: add it to the "
                 f"file, with the value that they were computed with."
