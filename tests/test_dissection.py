@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from intertwine.data import Masks
 from intertwine.dissection import (
     dissect,
+    examples,
     geodesic,
     haar_rotation,
 )
@@ -213,6 +214,30 @@ def test_a_unit_is_above_the_threshold_where_its_best_iou_is(seed, level):
     for iou in (level, best[0].item()):  # a unit at the threshold is not above it
         found = dissect(maps, planes, quantile=0.3, iou=iou)
         assert found.units()["above_threshold"].tolist() == (best > iou).tolist()
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 999), st.sampled_from([(4, 4), (8, 8)]), st.sampled_from(["relu", "few values"]))
+def test_examples_select_what_was_counted_though_much_is_exactly_at_the_level(seed, small, kind):
+    maps, planes = draw(6, 3, 4, small, (8, 8), seed)
+    maps = maps.relu() if kind == "relu" else maps.round()
+    found = dissect(maps, planes, quantile=0.6)  # the level of a ReLU is 0, as of a plateau
+    for each in examples(maps, found, (8, 8), units=range(3), images=6):
+        on = torch.empty_like(each.selected)
+        on[each.images] = each.selected
+        assert on.sum() == found.selected[each.unit]
+        concept = planes[:, int(each.concept)]
+        assert ((on & concept).sum() / (on | concept).sum()).item() == pytest.approx(each.iou)
+        most = on.sum((1, 2)).tolist()
+        assert each.images.tolist() == sorted(range(6), key=lambda k: -most[k])  # the first first, if equal
+
+
+def test_a_second_detector_of_a_concept_takes_no_place_of_another_concept():
+    noise, planes = draw(30, 1, 4, (8, 8), (8, 8), seed=5, density=0.1)
+    maps = torch.cat([noise, planes[:, [2, 2, 0]].float()], 1)
+    found = dissect(maps, planes, quantile=0.4)
+    assert [each.unit for each in examples(maps, found, (8, 8), units=2)] == [1, 3]  # the best, of each one
+    assert [each.unit for each in examples(maps, found, (8, 8), units=[3, 0])] == [3, 0]  # as asked
 
 
 def test_masks_of_other_images_are_a_null():

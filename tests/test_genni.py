@@ -1,6 +1,7 @@
 """Laws of search, plane and grid: any network, brute force, known solutions, closed forms."""
 
 import copy
+from contextlib import nullcontext
 from unittest import mock
 
 import closed_form
@@ -274,6 +275,23 @@ def test_a_plane_holds_its_points_in_an_orthonormal_basis(seed, m, p):
     coordinates, distance = flat.project(off)
     assert torch.linalg.norm(off - flat.at(coordinates)) == pytest.approx(distance.item())
     assert (flat.basis @ (off - flat.at(coordinates))[0]).abs().max() < 1e-10
+
+
+@pytest.mark.parametrize("height", [1e-5, 1e-7])
+def test_a_flat_triangle_is_a_plane_up_to_the_condition_that_is_called_singular(height):
+    points = torch.tensor([[3, 1, 0], [4, 1, 0], [4, 1 + height, 0]], dtype=torch.float64)
+    with nullcontext() if height > 1e-6 else pytest.raises(ValueError, match=r"span fewer than 2 directions"):
+        flat = genni.plane(points)
+        assert flat.condition == pytest.approx(2 / height, rel=1e-3)
+        torch.testing.assert_close(flat.basis, torch.eye(2, 3, dtype=torch.float64), atol=1e-9, rtol=0)
+
+
+def test_a_plane_of_as_many_dimensions_as_parameters_holds_every_point():
+    points = normal64(5, 3, seed=0)
+    flat = genni.plane(points[:4])
+    coordinates, distance = flat.project(points)
+    assert distance.max() < 1e-12
+    torch.testing.assert_close(flat.at(coordinates), points)
 
 
 def test_directions_of_random_planes_are_uniform():

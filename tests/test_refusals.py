@@ -25,7 +25,7 @@ from intertwine.alignment import (
     reduced_rank,
     statistics,
 )
-from intertwine.checks import check_choice
+from intertwine.checks import check_choice, check_finite, check_images, not_taken
 from intertwine.data import Dataset, Masks
 from intertwine.dissection import dissect, dissect_each, examples, geodesic, rotation_planes
 from intertwine.dissection.levels import top_quantile
@@ -240,6 +240,48 @@ OF_WEIGHTS = {
 def test_weights_that_are_not_finite_are_named_by_every_use(call):
     with pytest.raises(ValueError, match=r"finite weights, .* in 2.weight of the"):
         call(broken())
+
+
+@pytest.mark.parametrize("value", [nan, inf, -inf])
+@pytest.mark.parametrize("name", ["running_mean", "running_var"])
+def test_one_running_statistic_that_is_not_finite_is_named_as_a_weight_is(name, value):
+    net = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Linear(6, 3)).eval()
+    evaluate(net, X, LABELS)
+    net[1].get_buffer(name)[4] = value
+    with pytest.raises(ValueError, match=f"finite weights, .* in 1.{name} of the model"):
+        evaluate(net, X, LABELS)
+
+
+def test_finite_numbers_whose_sum_is_infinite_and_masks_of_infinities_are_not_refused():
+    net, huge = nn.Linear(4, 6), torch.full((2, 4), 3e38)
+    net.weight.data.fill_(3e38)
+    net.register_buffer("mask", torch.full((6, 6), -inf))
+    check_finite(net)
+    check_images(huge, torch.tensor([0, 1]))
+    # of several holes in an image it is the image that counts, and opposite infinities are no 0
+    with pytest.raises(ValueError, match=r"NaN or infinity in 1 of 3: leave"):
+        check_images(torch.tensor([[inf, -inf], [nan, nan], [0, 1]])[[0, 2, 2]], torch.tensor([0, 1, 1]))
+    with pytest.raises(ValueError, match=r"NaN or infinity in 2 of 3: leave"):
+        check_images(torch.tensor([[inf, -inf], [nan, nan], [0, 1]]), torch.tensor([0, 1, 1]))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_one_image_of_any_precision_with_arithmetic_is_taken(dtype):
+    check_images(torch.ones(1, 4, dtype=dtype), torch.tensor([0]))
+
+
+@pytest.mark.parametrize(
+    ("shape", "last"),
+    [
+        ((2, 8, 8, 3), True),
+        ((2, 1, 8, 3), False),
+        ((2, 3, 8, 4), False),
+        ((2, 8, 8, 8), False),
+        ((8, 3), False),
+    ],
+)
+def test_channels_are_said_to_be_last_only_where_they_cannot_be_in_their_place(shape, last):
+    assert ("permute" in str(not_taken(torch.ones(shape), RuntimeError("no.")))) == last
 
 
 def holes(A: torch.Tensor, value: float) -> torch.Tensor:
@@ -615,6 +657,9 @@ GENNI: Rows = [
     (r"found 0: of 4 starts 4.*the best has.*more starts", lambda: search(square, 2, starts=4, steps=1)),
     (r"affinely independent vectors, was given 3 .*2 dir", lambda: genni.plane(torch.eye(4)[[0, 1, 1]])),
     (r"was given 1 of length 4", lambda: genni.plane(torch.eye(4)[:1])),
+    # copies alone: the condition is 0/0
+    (r"was given 2 of length 4 .*1 dir", lambda: genni.plane(torch.ones(2, 4))),
+    (r"was given 3 of length 4 .*2 dir", lambda: genni.plane(torch.ones(3, 4))),
     (r"was given 4 of length 2", lambda: genni.plane(normal(4, 2))),
     (r"bounds from low to high", lambda: grid(square, bounds=(1, -1))),
     (r"n ≥ 2", lambda: grid(square, n=1)),

@@ -43,6 +43,19 @@ def inputs(p: ShallowReLU, seed: int = 0) -> np.ndarray:
 # networks
 
 
+@pytest.mark.parametrize("size", [1, 2])
+def test_random_networks_have_all_integers_up_to_the_size_and_no_neuron_of_zeros(size):
+    drawn = [random_network(4, 1, 1, size, generator=generator(seed)) for seed in range(60)]
+    for name in ("W", "b", "V", "c"):
+        found = {*np.concatenate([getattr(p, name).ravel() for p in drawn]).tolist()}
+        assert found == {*range(-size, size + 1)} - ({0} if name in "WV" else set())
+    wide = [random_network(4, 2, 2, size, generator=generator(seed)) for seed in range(60)]
+    assert all(p.exact and p.W.any(1).all() and p.V.any(0).all() for p in wide)
+    # one of two numbers may be 0, whichever it is
+    assert all(any((p.W[:, i] == 0).any() for p in wide) for i in (0, 1))
+    assert all(any((p.V[i] == 0).any() for p in wide) for i in (0, 1))
+
+
 @given(SEEDS)
 @settings(max_examples=20, deadline=None)
 def test_a_module_and_back(seed):
@@ -52,6 +65,14 @@ def test_a_module_and_back(seed):
     np.testing.assert_allclose(module(torch.from_numpy(x)).detach().numpy(), p(x), atol=1e-12)
     again = ShallowReLU.from_module(module)
     assert all(np.array_equal(getattr(again, name), getattr(p, name)) for name in ("W", "b", "V", "c"))
+
+
+def test_sums_are_0_up_to_the_rounding_of_float64_unless_the_numbers_are_known_less_well():
+    numbers = FOLDED.W, FOLDED.b, FOLDED.V, FOLDED.c
+    for p in (FOLDED, FOLDED.float(), ShallowReLU(*numbers, tolerance=1e-12)):
+        assert p.rounding < 1e-12
+    assert ShallowReLU(*numbers, tolerance=1e-4).rounding == 1e-4
+    assert ShallowReLU.from_module(FOLDED.to_module().float()).rounding == 2**-20
 
 
 def test_a_module_without_biases_is_taken_as_it_is_now():

@@ -336,6 +336,44 @@ def test_an_added_loss_depends_on_both_networks():
     assert bound.history["residual"].iloc[-1] < 0.7 * free.history["residual"].iloc[-1]
 
 
+@pytest.mark.parametrize("flip", [False, True])
+def test_an_added_loss_comes_on_top_of_the_penalty_of_the_stitch_itself(flip):
+    place, recipe = junction(), replace(PLAIN, flip=flip)
+    asked = {"kind": "sparse", "alpha": 0.1, "recipe": recipe}
+    alone = stitch_at(place, **asked)
+    still = stitch_at(place, **asked, penalty=lambda moved, values: 0 * (moved * values).sum())
+    assert torch.equal(still.stitch.matrix, alone.stitch.matrix)  # nothing was added
+    free = stitch_at(place, **asked | {"alpha": 0.0})
+    assert alone.stitch.matrix.abs().sum() < free.stitch.matrix.abs().sum() - 0.1  # something could be lost
+    more = stitch_at(place, **asked, penalty=lambda moved, values: 7 + 0 * moved.sum())
+    assert torch.allclose(more.stitch.matrix, alone.stitch.matrix, atol=1e-5)  # a constant moves nothing
+
+
+@pytest.mark.parametrize("flip", [False, True])
+def test_an_added_loss_is_given_the_values_of_both_for_the_same_images(flip):
+    """The identity leaves model 1's values: those of a model with itself are equal, augmented or not."""
+    slow = replace(PLAIN, flip=flip, lr=1e-12, momentum=0.0, weight_decay=0.0)
+    given = []
+
+    def keep(moved, values):
+        given.append((moved.detach().flatten(1), values.flatten(1)))
+        return 0 * moved.sum()
+
+    for second in (0, 1):
+        place = Junction(network(0), network(second), "relu2", FIT, **EXACT)
+        stitch_at(place, "full", start="identity", recipe=slow, penalty=keep)
+        ours, theirs = map(torch.cat, zip(*given, strict=True))
+        given.clear()
+        if not second:
+            torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
+        elif not flip:
+            with torch.no_grad():
+                known = [front(FIT.images).flatten(1) for front in (place.front, place.front2)]
+            image = [torch.cdist(*each).argmin(1) for each in zip((ours, theirs), known, strict=True)]
+            assert torch.equal(*image) and image[0].unique().numel() > 0.9 * len(FIT)
+            torch.testing.assert_close(theirs, known[1][image[1]], rtol=1e-4, atol=1e-4)
+
+
 def test_a_stitched_network_is_judged_as_all_others_are():
     """In its own type, whatever it was trained in: both said 13.0 and 12.8 once."""
     place = junction(dtype="bfloat16")
