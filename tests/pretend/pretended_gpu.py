@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from pretended_graphs import CUDA, recording
 from pretended_rules import GPU, HOST, OWN, TORCH, Generator, check, is_gpu, random_of_the_host, running
 from torch import Tensor
 from torch.utils._pytree import tree_map_only
@@ -66,6 +67,13 @@ def kernel(op: Any) -> Callable:
     draws = any(argument.name == "generator" and argument.kwarg_only for argument in op._schema.arguments)
 
     def run(*args: Any, **kwargs: Any) -> Any:
+        if not recording or running:
+            return once(*args, **kwargs)
+        made = once(*args, **kwargs)
+        recording[-1].add(op, args, kwargs, lambda: once(*args, **kwargs), made)
+        return made
+
+    def once(*args: Any, **kwargs: Any) -> Any:
         check(op, args, kwargs)
         leaves = kwargs.get("device") is not None and not is_gpu(kwargs["device"])
         if leaves and kwargs.get("non_blocking"):
@@ -222,7 +230,7 @@ def install() -> list[Any]:
     kept = without_context()
     torch.Generator = Generator
     torch.cuda.default_generators = (OWN,)
-    for name, function in DRIVER.items():
+    for name, function in (DRIVER | CUDA).items():
         setattr(torch.cuda, name, function)
     torch.UntypedStorage.__new__ = storage(torch.UntypedStorage.__new__)
     library = torch.library.Library("aten", "IMPL")

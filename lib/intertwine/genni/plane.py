@@ -67,7 +67,8 @@ def plane(solutions: Float[Tensor, "m1 p"]) -> Plane:
             f"Expected parameter vectors (k, p) of finite numbers, was given {tuple(solutions.shape)}: stack "
             f"them with torch.stack, and leave out those that diverged."
         )
-    gaps = (solutions[1:] - solutions[0]).double()
+    solutions = solutions.double()  # before the difference, which would be rounded
+    gaps = solutions[1:] - solutions[0]
     m, p = gaps.shape
     values = torch.linalg.svdvals(gaps) if m else gaps.new_zeros(1)
     condition = (values[0] / values[-1]).item()
@@ -79,7 +80,7 @@ def plane(solutions: Float[Tensor, "m1 p"]) -> Plane:
     # by QR rather than step by step, which loses orthogonality where vectors are nearly dependent
     Q, R = torch.linalg.qr(gaps.T)
     basis = (Q * R.diagonal().sign()).T
-    return Plane(solutions[0].double(), basis, torch.cat([gaps.new_zeros(1, m), gaps @ basis.T]), condition)
+    return Plane(solutions[0], basis, torch.cat([gaps.new_zeros(1, m), gaps @ basis.T]), condition)
 
 
 def random_plane(centre: Float[Tensor, " p"], m: int, *, generator: torch.Generator) -> Plane:

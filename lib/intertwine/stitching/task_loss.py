@@ -69,7 +69,9 @@ class Training:
             # decay would draw a bias to 0, and a point of a polytope into it: no map gets simpler by that
             spared = layer.undecayed if isinstance(layer, Stitch) else ("bias",)
             named = self.layer.named_parameters()
-            self.optimizer = build_optimizer(recipe, named, decays=lambda name: name not in spared)
+            # by the last part of a name: a module of the user's own may have layers
+            decays = lambda name: name.rpartition(".")[2] not in spared  # noqa: E731
+            self.optimizer = build_optimizer(recipe, named, decays=decays)
 
     def epoch(self, number: int, batches: Epochs) -> None:
         """Train for one epoch, and keep the stitch if it is the best so far."""

@@ -118,7 +118,8 @@ def train(
         stamp = files.digest(VERSION, asdict(recipe), str(dtype), seed, freeze, data.checksum, weights)
         rows = _restore(Path(checkpoint), stamp, network, optimizer)
     numbers = range(len(rows), recipe.epochs)
-    with tqdm(numbers, unit="epoch", total=recipe.epochs, initial=len(rows), disable=not progress) as bar:
+    bar = tqdm(numbers, unit="epoch", total=recipe.epochs, initial=len(rows), disable=not progress)
+    with bar, devices.safe_kernels(network):
         for number in bar:
             row = epoch(model, batches, optimizer, recipe, number, seed=seed, dtype=dtype)
             if validation:
