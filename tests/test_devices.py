@@ -1,13 +1,16 @@
-"""Convolutions in bfloat16 are as near to float64 as rounding lets them."""
+"""Convolutions in bfloat16 are as near to float64 as rounding lets them, and no kernel is used that harms."""
 
 import copy
 
 import pytest
 import torch
+from helpers import normal64
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from intertwine import devices
+from intertwine.data import Dataset
+from intertwine.training import Recipe, train
 from intertwine_book import models
 
 NETWORKS = {
@@ -105,3 +108,21 @@ def test_a_wrong_kernel_is_farther_off_than_rounding(monkeypatch, kernel):
     monkeypatch.setattr(F, "conv2d", conv2d)
     images = torch.randn(8, 3, 16, 16, generator=torch.Generator().manual_seed(0))
     assert not error_of(models.tiny10().conv1, images) <= ROUNDING  # NaN is none, either
+
+
+@pytest.mark.parametrize(("channels", "kernel", "stride"), [(4, 1, 2), (8, 1, 2), (4, 3, 2), (4, 1, 1)])
+def test_a_gradient_that_writes_past_its_memory_is_computed_without_onednn(channels, kernel, stride):
+    network = nn.Sequential(nn.Conv2d(channels, 2, kernel, stride=stride))
+    with devices.safe_kernels(network):
+        harmful = not torch.backends.mkldnn.enabled
+    assert harmful == ((channels, kernel, stride) == (4, 1, 2))
+    assert torch.backends.mkldnn.enabled
+
+
+def test_a_narrow_residual_network_trains_on_every_cpu():
+    images = Dataset.of(normal64(64, 1, 8, 8).float(), torch.arange(64) % 10)
+    network, recipe = (
+        models.resnet20(4, in_channels=1, option="B", seed=0),
+        Recipe(epochs=2, batch_size=16, lr=0.1),
+    )
+    assert train(network, images, recipe, seed=0, device="cpu").history["loss"].notna().all()

@@ -17,7 +17,18 @@ from intertwine.groups import ScalarGroup
 from intertwine.similarity import MEASURES, cka, compare, null
 from intertwine.similarity.blocks import Blocks
 from intertwine.similarity.grams import gram
-from intertwine.stitching import KINDS, STITCH_RECIPES, Junction, Stitch, stitch_at
+from intertwine.stitching import (
+    KINDS,
+    STITCH_RECIPES,
+    Birkhoff,
+    Full,
+    Junction,
+    Ladder,
+    Rung,
+    Stitch,
+    climb,
+    stitch_at,
+)
 from intertwine.stitching.maps import options_of
 from intertwine.training import evaluate, train
 from intertwine.weightspace import find_symmetries
@@ -59,6 +70,34 @@ def test_a_training_in_float32_has_all_bits_too(digits):
     recipe = replace(SHORT, dtype="float32")
     one, two = (train(network, digits, recipe, seed=1, device=device) for device in ("cpu", "cuda"))
     assert (one.history["loss"] - two.history["loss"]).abs().max() < 1e-4
+
+
+def test_networks_that_are_trained_at_once_are_those_of_the_cpu(digits):
+    recipe = replace(
+        RECIPES["godfrey2022"], epochs=3, batch_size=64, dtype="float32"
+    )  # 4 steps and a smaller one
+    spec = Spec("myrtle", digits, recipe, {"width": 4, "in_channels": 1})
+    here, there = (train_many(spec, [0, 1], device=device) for device in DEVICES)
+    for one, two in zip(here, there, strict=True):
+        assert (one.history["loss"] - two.history["loss"]).abs().max() < 1e-4
+        assert (one.history["accuracy"] - two.history["accuracy"]).abs().max() <= 2 / len(digits)
+
+
+@pytest.mark.parametrize("name", ["csiszarik2021", "godfrey2022"])
+def test_a_ladder_is_that_of_the_cpu(pair, digits, name):
+    recipe = replace(STITCH_RECIPES[name], epochs=2, batch_size=64, shift=1, lr=1e-2)
+    found = []
+    for device in DEVICES:
+        draw = torch.Generator().manual_seed(0)
+        rungs = {
+            k: Rung(f"relu{k}", Full(Full.draw((n, n), draw).weight), recipe) for k, n in ((1, 4), (3, 16))
+        }
+        group = replace(recipe, lr=0.1)
+        rungs["group"] = Rung("relu2", Birkhoff(8, generator=draw), group)
+        how = {"seed": 0, "device": device, "dtype": "float32"}
+        found.append(climb([Ladder(*pair, rungs, digits, digits, **how)])[0][-1])
+    for key in found[0]:
+        assert found[1][key]["loss"] == pytest.approx(found[0][key]["loss"], rel=1e-3)
 
 
 def test_boolean_masks_are_coded_and_dissected_there():

@@ -362,16 +362,17 @@ def stitches(stitch, batch_norm, stitch_epochs, **place):
 # %% [markdown]
 # **The paper's own training**: 30 epochs of all images, flipped and shifted, in batches of 128 by Adam, whose rate of
 # 0.001 falls twice to a tenth; judged on all test images.
-# All maps between two networks learn at once, from the same batches: minutes on a GPU, days on a CPU.
-# *task loss* and *hard targets* start from least squares on all training images, two more from random maps, which are
-# joined by a line; maps of low rank start at random, have no bias and learn in float32.
-# At epoch 0 stands each start.
+# All maps between two networks learn at once, from the same batches: seconds a pair on a GPU, hours on a CPU.
+# Maps of low rank start at random, have no bias and learn in float32; those in full start from least squares on all
+# training images, and are not on record yet.
 
 
 # %% tags=["hide-input"]
+IN_FULL, LOW_RANKS = "in full", "low rank"
 OWN = {"networks": TINY, "stitch_epochs": LONG, "train_images": MANY_TRAIN, **TESTED}
-WAYS_OWN, LOW_RANKS = {"in full": "auto", "low rank": "float32"}, "low rank"  # ladders, and their types
-AT_ONCE = {"in full": 10, LOW_RANKS: 5}  # pairs, as a GPU has memory
+OWN_PLAN = [OWN | {"maps": LOW_RANKS, "pair": pair} for pair in FEW_PAIRS]
+OWN_PLAN += [OWN | {"maps": IN_FULL, "pair": pair} for pair in (PAIRS if tiny or large else ())]
+ARITHMETIC, AT_ONCE = {IN_FULL: "auto", LOW_RANKS: "float32"}, 5  # pairs at once
 
 
 def fits_of(f, g, names, images):
@@ -390,39 +391,31 @@ def maps_between(f, g, images, pair, epochs, maps):
     places = CHOSEN if maps == LOW_RANKS else LAYERS
     names = dict(zip(places, cuts(g, places, after=False), strict=True))
     soft = replace(STITCH_RECIPES["csiszarik2021"], epochs=epochs, targets="soft")
-    channels = [layer.channels for layer in g.hidden_layers()]
-    widths = {name: 2 * (channels[layer - 1],) for layer, name in names.items()}
-    rungs = {}
-
-    def drawn(kind, name, seed, **options):
-        generator = torch.Generator().manual_seed(100 * pair + seed)
-        start = kind.draw(widths[name], generator, **options)
-        return kind(start.weight, start.bias, **options)
-
-    if maps == LOW_RANKS:
+    if maps == IN_FULL:
+        fits = fits_of(f, g, [*names.values()], images)
+        fits = {layer: least_squares(fits[name], affine=True) for layer, name in names.items()}
         return {
-            (layer, f"rank {rank}"): Rung(name, drawn(LowRank, name, 0, rank=rank), soft)
-            for layer, name in names.items()
-            for rank in RANKS
+            (layer, stitch): Rung(names[layer], Full(fit.weight, fit.bias), replace(soft, targets=targets))
+            for layer, fit in fits.items()
+            for stitch, targets in TARGETS.items()
         }
-    fits = fits_of(f, g, [*names.values()], images)
+    rungs, channels = {}, [layer.channels for layer in g.hidden_layers()]
     for layer, name in names.items():
-        fitted = least_squares(fits[name], affine=True)
-        for stitch, targets in TARGETS.items():
-            made = Full(fitted.weight, fitted.bias)
-            rungs[layer, stitch] = Rung(name, made, replace(soft, targets=targets))
-        rungs |= {(layer, f"random {seed}"): Rung(name, drawn(Full, name, seed), soft) for seed in (0, 1)}
+        for rank in RANKS:
+            generator, widths = torch.Generator().manual_seed(100 * pair), 2 * (channels[layer - 1],)
+            start = LowRank.draw(widths, generator, rank=rank)
+            rungs[layer, f"rank {rank}"] = Rung(name, LowRank(start.weight, rank=rank), soft)
     return rungs
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=1)
 def climbed(pairs, networks, stitch_epochs, maps):
-    """Rows of all maps between pairs of networks, which are trained at once, and the ladders."""
+    """Rows of all maps between pairs of networks, which are trained at once."""
     ladders, (train, test) = {}, own_sets(networks)
     for pair in pairs:
         f, g = (each.to(device) for each in networks_of(networks, **OF[networks], pair=pair))
         rungs = maps_between(f, g, train.images, pair, stitch_epochs, maps)
-        how = {"seed": pair, "device": device, "dtype": WAYS_OWN[maps]}
+        how = {"seed": pair, "device": device, "dtype": ARITHMETIC[maps]}
         ladders[pair] = Ladder(f, g, rungs, train, test, **how)
     before = [each.judge() for each in ladders.values()]
     after = [history[-1] for history in climb([*ladders.values()])]
@@ -435,7 +428,7 @@ def climbed(pairs, networks, stitch_epochs, maps):
                 again = stitch == "task loss" and epoch
                 numbers["cka"] = cka_behind(ladders[pair], layer, stitch) if again else float("nan")
                 rows[pair].append(row | numbers)
-    return rows, ladders
+    return rows
 
 
 @torch.no_grad()
@@ -446,60 +439,22 @@ def cka_behind(ladder, layer, stitch):
     return cka(rung.stitch.eval()(ours), theirs, estimator="biased", spatial="features").item()
 
 
-def on_lines(ladder):
-    """Stitches on the straight lines between those from two random starts."""
-    rungs, apart = {}, {}
-    for layer in LAYERS:
-        a, b = (ladder.rungs[layer, f"random {seed}"] for seed in (0, 1))
-        (A, x), (B, y) = ((each.stitch.weight.detach(), each.stitch.bias.detach()) for each in (a, b))
-        apart[layer] = ((A - B).norm() / (A.norm() + B.norm()) * 2).item()
-        for fraction in (k / 10 for k in range(0, 11, 5 if tiny else 1)):
-            made = Full(fraction * A + (1 - fraction) * B, fraction * x + (1 - fraction) * y)
-            rungs[layer, fraction] = a._replace(stitch=made)
-    judged = Ladder(*ladder.networks, rungs, *ladder.sets, seed=0, device=device).judge()
-    return [
-        {"layer": layer, "fraction": fraction, "apart": apart[layer]} | numbers
-        for (layer, fraction), numbers in judged.items()
-    ]
-
-
 def own_sets(networks):
     return sets_of(networks, OF[networks]["dataset"], OF[networks]["training"], TESTED["test_images"])
 
 
-def lot_of(pair, maps):
-    """The pairs that are trained at once with one."""
-    first = pair - pair % AT_ONCE[maps]
-    return tuple(range(first, min(first + AT_ONCE[maps], len(PAIRS))))
-
-
-def with_shares(rows, networks, pair):
-    """Rows with accuracies in percent, and as a share of model 2's."""
-    (f, g), test = networks_of(networks, **OF[networks], pair=pair), own_sets(networks)[1]
-    record.uses(f, g, test)
-    one, two = alone(f, test), alone(g, test)
-    for row in rows:
-        accuracy = 100 * row["accuracy"]
-        shares = {
-            "accuracy": accuracy,
-            "relative_accuracy": accuracy / two,
-            "accuracy1": one,
-            "accuracy2": two,
-        }
-        yield row | shares
-
-
 # %%
-@record.table([OWN | {"maps": maps, "pair": pair} for maps in WAYS_OWN for pair in PAIRS])
+@record.table(OWN_PLAN)
 def own_training(networks, pair, stitch_epochs, maps, train_images, test_images):
-    rows, _ = climbed(lot_of(pair, maps), networks, stitch_epochs, maps)
-    return [*with_shares(rows[pair], networks, pair)]
-
-
-@record.table([OWN | {"pair": pair} for pair in PAIRS])
-def own_lines(networks, pair, stitch_epochs, train_images, test_images):
-    _, ladders = climbed(lot_of(pair, "in full"), networks, stitch_epochs, "in full")
-    return [*with_shares(on_lines(ladders[pair]), networks, pair)]
+    first = pair - pair % AT_ONCE
+    lot = tuple(range(first, min(first + AT_ONCE, len(PAIRS))))
+    (f, g), (_, test) = networks_of(networks, **OF[networks], pair=pair), own_sets(networks)
+    record.uses(f, g, test)
+    one, two, rows = alone(f, test), alone(g, test), climbed(lot, networks, stitch_epochs, maps)[pair]
+    shares = [{"accuracy": 100 * r["accuracy"], "relative_accuracy": 100 * r["accuracy"] / two} for r in rows]
+    return [
+        row | share | {"accuracy1": one, "accuracy2": two} for row, share in zip(rows, shares, strict=True)
+    ]
 
 
 # %% [markdown]

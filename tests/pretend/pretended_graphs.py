@@ -1,4 +1,4 @@
-"""Streams, which are all one here, and CUDA graphs: steps that are recorded and replayed on the same memory."""
+"""Streams, which are all one here, and CUDA graphs: steps recorded, and replayed on the same memory."""
 
 from __future__ import annotations
 

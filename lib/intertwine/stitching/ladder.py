@@ -1,8 +1,8 @@
 """Many stitches at many layers of two chains, trained at once on the same batches.
 
-Only stitches learn, so that the gradient of the sum of their losses is, for each, that of its own. Model 1 runs
-once for all, and what leaves a stitch joins what left others before, on its way through model 2: its layers run
-once, too, on a larger batch. On a GPU this makes a paper's own number of epochs affordable.
+Only stitches learn, so the gradient of the sum of their losses is, for each, that of its own. Model 1 runs
+once for all, and what leaves a stitch joins what left others before, on its way through model 2: its layers
+run once, too, on a larger batch. On a GPU this makes a paper's own number of epochs affordable.
 """
 
 import copy
@@ -51,9 +51,9 @@ class Ladder:
         >>> len(histories[0]), [*histories[0][0][1]]
         (10, ['accuracy', 'loss', 'distance', 'loss_on_the_way'])
 
-    Where batch norm is frozen each stitch is the one that `stitch_at` trains alone. Where a recipe re-estimates
-    it, both networks are in training mode and are judged by running averages of batches, as in godfrey2022;
-    behind a `Birkhoff` stitch, which is another map when it is judged, averages are taken anew before that.
+    Where batch norm is frozen each stitch is the one that `stitch_at` trains alone. Where a recipe
+    re-estimates it, both networks are in training mode and are judged by running averages of batches, as in
+    godfrey2022; behind a `Birkhoff` stitch, which is another map when it is judged, they are taken anew.
 
     Args:
         model1, model2: chains (`torch.nn.Sequential`) whose layers have the same names.
@@ -248,7 +248,7 @@ class Ladder:
 
 
 def _folded(model: nn.Module, cuts: set[str]) -> nn.Module:
-    """The chain with frozen batch norm as part of the convolution before it, but where it is cut between them."""
+    """The chain with frozen batch norm as part of the convolution before it, where it is not cut between."""
     layers = dict(model.named_children())
     for (a, one), (b, two) in pairwise([*layers.items()]):
         if type(one) is nn.Conv2d and type(two) is nn.BatchNorm2d and a not in cuts:
@@ -257,7 +257,7 @@ def _folded(model: nn.Module, cuts: set[str]) -> nn.Module:
 
 
 def _stitched(stitches: list[Stitch], x: Tensor) -> Tensor:
-    """What each stitch makes of x, one after another along the first axis, by a single product of matrices."""
+    """What each stitch makes of x, one after another along the first axis, by one product of matrices."""
     with torch.autocast(x.device.type, enabled=False):
         weight = torch.cat([each.weight for each in stitches])
         biases = [weight.new_zeros(len(each.weight)) if each.bias is None else each.bias for each in stitches]

@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from joblib import Parallel, delayed
 from torch import Tensor, nn
+from torch.nn.modules.dropout import _DropoutNd
 from tqdm import tqdm
 
 from intertwine import devices
@@ -49,10 +50,10 @@ def train_many(
 
     A seed decides on the initialisation and on the order of the data; a pair (initialisation, order) sets
     them apart. On a CPU networks are trained in `n_jobs` processes of joblib, which share the data and part
-    the threads of torch among them; on a GPU one after another.
+    the threads of torch among them; on a GPU they are trained at once, by recorded steps.
 
     Args:
-        n_jobs: networks at a time; by default as many as torch has threads.
+        n_jobs: networks at a time; by default as many as torch has threads, on a GPU all.
     """
     pairs = as_pairs(spec, seeds)
     done = dict(train_each(spec, list(dict.fromkeys(pairs)), devices.pick(device), n_jobs, progress))
@@ -91,8 +92,11 @@ def train_each(
     """
     if not seeds:
         return
-    check_data(spec.build(seed=seeds[0][0]), spec.data.images, spec.data.labels)
-    if device.type == "cuda" and len(seeds) > 1 and not n_jobs:
+    network = spec.build(seed=seeds[0][0])
+    check_data(network, spec.data.images, spec.data.labels)
+    # a recorded step would draw what it drops by another generator than one network alone
+    draws = any(isinstance(layer, _DropoutNd) for layer in network.modules())
+    if device.type == "cuda" and len(seeds) > 1 and not n_jobs and not draws:
         yield from zip(seeds, _at_once(spec, seeds, device, progress), strict=True)
         return
     jobs = n_jobs or (min(of or len(seeds), torch.get_num_threads()) if device.type == "cpu" else 1)
@@ -123,7 +127,7 @@ def _train(
 
 
 def _at_once(spec: Spec, seeds: list[SeedPair], device: torch.device, progress: bool) -> list[Trained]:
-    """Train networks at once on a GPU, which one of them alone leaves idle."""
+    """Train networks at once on a GPU, which one of them alone leaves idle; no checkpoint is written."""
     data, recipe = spec.data, spec.recipe
     networks = [devices.channels_last(spec.build(seed=start).to(device)).train() for start, _ in seeds]
     dtype = devices.precision(networks[0], device, recipe.dtype)
@@ -134,7 +138,8 @@ def _at_once(spec: Spec, seeds: list[SeedPair], device: torch.device, progress: 
     def objective(model: nn.Module, images: Tensor, numbers: Tensor) -> tuple[Tensor, Tensor]:
         with devices.autocast(device, dtype):
             logits = model(images)
-        loss = F.cross_entropy(logits.float(), labels[numbers], label_smoothing=recipe.label_smoothing)
+        wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
+        loss = F.cross_entropy(wide, labels[numbers], label_smoothing=recipe.label_smoothing)
         return loss[None], correct(logits, labels[numbers]).sum()[None]
 
     steps = [

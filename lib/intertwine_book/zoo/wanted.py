@@ -26,9 +26,9 @@ WANTED: Sequence[Kind] = (
 def train_missing(report: Callable[[str], None], wanted: Sequence[Kind] = WANTED) -> None:
     """Train the wanted networks that are not kept yet, and keep each; say which are done.
 
-    On a CPU one is trained after another, and an interrupted training goes on from its last epoch; on a GPU those of
-    one kind are trained at once. The accuracy of the manifest is that of the 16-bit file, on the whole test set, in
-    float32.
+    On a CPU one is trained after another, and an interrupted training goes on from its last epoch; on a GPU
+    those of one kind are trained at once. The accuracy of the manifest is that of the 16-bit file, on all
+    test images, in float32.
     """
     device = devices.pick()
     train, test = (data.load("cifar10", split, device=device) for split in ("train", "test"))

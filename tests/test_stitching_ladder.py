@@ -1,0 +1,130 @@
+"""Stitches at many layers at once: each as if it were trained alone."""
+
+import copy
+from dataclasses import replace
+from functools import cache
+
+import pytest
+import torch
+from helpers import generator
+from torch import nn
+
+from intertwine.stitching import (
+    STITCH_RECIPES,
+    Birkhoff,
+    Full,
+    Junction,
+    Ladder,
+    LowRank,
+    Rung,
+    climb,
+    stitch_at,
+)
+from intertwine.training import train
+from intertwine.training.together import run_epoch
+from intertwine_book import data, models
+from intertwine_book.zoo import RECIPES
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+TRAIN, TEST = data.load("digits", "train")[:300], data.load("digits", "test")[:200]
+FROZEN = replace(STITCH_RECIPES["csiszarik2021"], epochs=3, batch_size=64, shift=1, lr=1e-2)
+MOVING = replace(STITCH_RECIPES["godfrey2022"], epochs=2, shift=1, lr=1e-2)
+EXACT = {"seed": 5, "device": "cpu", "dtype": "float32"}
+NAMES = ("accuracy", "loss", "distance")
+
+
+@cache
+def network(seed: int, norm: bool = True) -> nn.Module:
+    made = models.myrtle(3, in_channels=1, norm=norm, seed=seed)
+    return train(made, TRAIN, replace(RECIPES["digits"], epochs=4), seed=seed, device="cpu").network
+
+
+def drawn(widths: int, seed: int = 0, bias: bool = True) -> Full:
+    start = Full.draw((widths, widths), generator(seed))
+    return Full(start.weight, start.bias if bias else None)
+
+
+@pytest.mark.parametrize("targets", ["soft", "hard"])
+@pytest.mark.parametrize("layers", [("bn1", "bn3"), ("relu2", "pool2"), ("conv1", "bn1", "fc")])
+def test_each_stitch_is_the_one_that_is_trained_alone(layers, targets):
+    f, g, recipe = network(0), network(1), replace(FROZEN, targets=targets)
+    one = {layer: stitch_at(Junction(f, g, layer, TRAIN, test=TEST, device="cpu", dtype="float32"), "full",
+                            recipe=recipe, seed=5) for layer in layers}  # fmt: skip
+    starts = {layer: Junction(f, g, layer, TRAIN, device="cpu").statistics for layer in layers}
+    fits = {layer: Full.fit(each) for layer, each in starts.items()}
+    rungs = {layer: Rung(layer, Full(fit.weight, fit.bias), recipe) for layer, fit in fits.items()}
+    other = Rung(layers[-1], drawn(len(fits[layers[-1]].weight)), replace(recipe, targets="hard"))
+    ladder = Ladder(f, g, {"other": other, **rungs}, TRAIN, TEST, **EXACT)
+    (history,) = climb([ladder])
+    for layer, wanted in one.items():
+        found = ladder.rungs[layer].stitch
+        assert (found.weight - wanted.stitch.weight).abs().max() < 2e-5 * wanted.stitch.weight.abs().max()
+        told = wanted.history.iloc[-1]
+        assert history[-1][layer]["accuracy"] == pytest.approx(told["test_accuracy"], abs=1.5 / len(TEST))
+        assert history[-1][layer]["loss"] == pytest.approx(told["test_loss"], rel=1e-3)
+
+
+def test_networks_without_batch_norm_low_ranks_and_a_start_that_is_judged():
+    f, g = network(0, norm=False), network(1, norm=False)
+    start = LowRank.draw((6, 6), generator(), rank=2)
+    ladder = Ladder(f, g, {0: Rung("relu2", LowRank(start.weight, rank=2), FROZEN)}, TRAIN, TEST, **EXACT)
+    place = Junction(f, g, "relu2", TRAIN, test=TEST, device="cpu", dtype="float32")
+    before, wanted = ladder.judge()[0], place.judge(stitch_at(place, start))
+    assert [before[name] for name in NAMES] == pytest.approx([getattr(wanted, n) for n in NAMES], rel=1e-4)
+    climb([ladder])
+    assert torch.linalg.matrix_rank(ladder.rungs[0].stitch.weight, rtol=1e-5) == 2
+    after, wanted = ladder.judge()[0], place.judge(stitch_at(place, ladder.rungs[0].stitch.cpu()))
+    assert [after[name] for name in NAMES] == pytest.approx([getattr(wanted, n) for n in NAMES], rel=1e-4)
+
+
+def test_where_both_networks_move_each_stitch_has_batch_norms_of_its_own():
+    f, g, faster = network(0), network(1), replace(MOVING, lr=0.1)
+
+    def rungs():
+        yield "full", Rung("relu1", drawn(3, bias=False), MOVING)
+        yield (
+            "rank 1",
+            Rung("relu2", LowRank(LowRank.draw((6, 6), generator(), rank=1).weight, rank=1), MOVING),
+        )
+        yield "group", Rung("relu3", Birkhoff(12, generator=generator()), faster)
+
+    everything = climb([Ladder(f, g, dict(rungs()), TRAIN, TEST, **EXACT)])[0][-1]
+    for name, rung in rungs():
+        alone = climb([Ladder(f, g, {name: rung}, TRAIN, TEST, **EXACT)])[0][-1][name]
+        assert everything[name] == pytest.approx(alone, rel=1e-3)
+
+
+def test_networks_that_move_are_judged_by_running_averages_behind_the_stitch():
+    f, g = network(0), network(1)
+    rung = Rung("relu1", drawn(3, bias=False), replace(MOVING, epochs=1))
+    ladder = Ladder(f, g, {0: rung}, TRAIN, TEST, **EXACT)
+    climb([ladder])
+    # the plain way: one network, in training mode, whose batch norms see the batches in turn
+    start, optimizer = drawn(3, bias=False), None
+    front, back = (nn.Sequential(*part).requires_grad_(False) for part in ([*f][:3], [*g][3:]))
+    front, back = copy.deepcopy(front).train(), copy.deepcopy(back).train()
+    optimizer = torch.optim.SGD(start.parameters(), lr=1e-2, weight_decay=1e-4)
+    batches = ladder.steps.batches
+    for images, labels in batches.epoch(0, seed=5):
+        loss = nn.functional.cross_entropy(back(start(front(images))), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    logits = back.eval()(start(front.eval()(TEST.images)))
+    right = (logits.argmax(1) == TEST.labels).double().mean().item()
+    assert (ladder.rungs[0].stitch.weight - start.weight).abs().max() < 1e-5
+    assert ladder.judge()[0]["accuracy"] == pytest.approx(right, abs=1.5 / len(TEST))
+
+
+def test_a_birkhoff_stitch_learns_its_scales_in_the_second_half_and_is_a_permutation_when_judged():
+    f, g = network(0), network(1)
+    rung = Rung("relu2", Birkhoff(6, generator=generator()), replace(MOVING, epochs=4, lr=0.1))
+    ladder = Ladder(f, g, {0: rung}, TRAIN, TEST, **EXACT)
+    scales = []
+    for number in range(4):
+        run_epoch([ladder.steps], number)
+        scales.append(rung.stitch.scales.detach().clone())
+    assert torch.equal(scales[1], torch.ones(6)) and not torch.equal(scales[2], torch.ones(6))
+    ladder.judge()
+    used = rung.stitch.eval().weight
+    assert ((used > 0).sum(0) == 1).all() and ((used > 0).sum(1) == 1).all()
