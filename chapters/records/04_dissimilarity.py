@@ -92,7 +92,6 @@ FIRST, SECOND, THIRD, LAST = LAYERS.values()
 WIDEST, HALF, NARROWEST = LADDER = [64, 32, 16]
 PAIRS, FRESH = {64: 3, 32: 2, 16: 4}, {64: 4, 32: 2, 16: 4}  # trained pairs, untrained pairs
 WIDE = {"dataset": "cifar10", "width": 64, "epochs": 24, "seed": 0}
-AUTHORS = WIDE | {"epochs": 50}  # the paper's own training
 STITCHED, SHORT = WIDE | {"epochs": 20}, WIDE | {"width": 16, "epochs": 8, "seed": 10}
 MANY, SOME, FEW, SHUFFLES, TRIALS, BLOCK_PAIRS = 10_000, 2_000, 500, 50, 200, 8
 RESNETS = {"networks": "published", "width": 16}
@@ -102,17 +101,15 @@ if large:
     PAIRS[64] = FRESH[64] = 32
 if tiny:
     WIDE = {"dataset": "digits", "width": 4, "epochs": 1, "seed": 0}
-    AUTHORS = WIDE | {"epochs": 3}
     STITCHED, SHORT = WIDE | {"epochs": 2}, WIDE | {"width": 2, "seed": 10}
     WIDEST, HALF, NARROWEST = LADDER = [4, 3, 2]
     PAIRS, FRESH = {4: 2, 3: 1, 2: 2}, {4: 2, 3: 1, 2: 2}
     MANY, SOME, FEW, SHUFFLES, TRIALS, BLOCK_PAIRS = 80, 50, 40, 4, 3, 2
     RESNETS = {"networks": "trained here", "width": 2}
-AUTHORS_PAIRS = (32 if large else 2 if tiny else 4) + more_pairs
 PAIRS[WIDEST] += more_pairs
 FRESH[WIDEST] += more_pairs
 CKA_PAIRS = PAIRS | ({64: 16 + more_pairs} if large else {})  # figure 5 has half as many pairs as table 2
-RECIPES = {"cifar10": zoo.RECIPES["growing"], "digits": zoo.RECIPES["digits"]}
+RECIPES = {"cifar10": zoo.RECIPES["godfrey2022" if large else "growing"], "digits": zoo.RECIPES["digits"]}
 TRAINED, UNTRAINED = "trained", "untrained"
 
 
@@ -134,8 +131,8 @@ def networks(dataset, width, epochs, seed, state, norm_images, pair):
     train, seed = images_of(dataset, "train"), seed + 2 * pair
     shape = {"width": width, "in_channels": train.images.shape[1]}
     if state == TRAINED:
-        recipe = zoo.RECIPES["godfrey2022"] if epochs == 50 else replace(RECIPES[dataset], epochs=epochs)
-        return zoo.pairs(zoo.Spec("myrtle", train, recipe, shape), 1, seed=seed, device=device)[0]
+        spec = zoo.Spec("myrtle", train, replace(RECIPES[dataset], epochs=epochs), shape)
+        return zoo.pairs(spec, 1, seed=seed, device=device)[0]
     fresh = (models.myrtle(**shape, seed=each).to(device) for each in (seed, seed + 1))
     return [used_to(train.images[:norm_images], each) for each in fresh]
 
@@ -227,7 +224,6 @@ for width in LADDER:
     fresh = {"epochs": 0, "state": UNTRAINED, "norm_images": SOME}
     plan += plan_of(setting, PAIRS[width], MANY, nulls=1, **fresh)
 plan += plan_of(STITCHED, 2 if tiny else 4, SOME, nulls=5)
-plan += plan_of(AUTHORS, AUTHORS_PAIRS, MANY, nulls=1)
 
 
 def moments(f, g, layers, images, nulls, generator):
@@ -472,7 +468,6 @@ for width in LADDER:
     plan += plan_of(setting, FRESH[width], FEW, nulls=SHUFFLES, **fresh)
 as_started = {"epochs": 0, "state": UNTRAINED, "norm_images": 0, "seed": 10}
 plan += plan_of(WIDE, 1, SOME, nulls=SHUFFLES, **as_started)
-plan += plan_of(AUTHORS, AUTHORS_PAIRS, MANY, nulls=SHUFFLES // 2)  # which is most of the work
 
 
 # %%
