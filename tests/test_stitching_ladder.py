@@ -128,3 +128,17 @@ def test_a_birkhoff_stitch_learns_its_scales_in_the_second_half_and_is_a_permuta
     ladder.judge()
     used = rung.stitch.eval().weight
     assert ((used > 0).sum(0) == 1).all() and ((used > 0).sum(1) == 1).all()
+
+
+def test_what_cannot_stand_on_one_ladder_is_refused_in_a_sentence():
+    f, g = network(0), network(1)
+    rung = Rung("relu1", drawn(3), FROZEN)
+    other = Rung("relu2", drawn(6), replace(FROZEN, epochs=4))
+    for models_, rungs, said in [
+        ((f, models.resnet20(4, in_channels=1)), {0: rung}, "Expected two chains"),
+        ((f, g), {0: rung._replace(layer="relu9")}, "Expected stitches after layers of conv1"),
+        ((f, g), {}, "was given no stitch"),
+        ((f, g), {0: rung, 1: other}, "Expected recipes that differ in"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            Ladder(*models_, rungs, TRAIN, TEST, **EXACT)

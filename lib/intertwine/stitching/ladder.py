@@ -8,19 +8,20 @@ run once, too, on a larger batch. On a GPU this makes a paper's own number of ep
 import copy
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from intertwine import devices
-from intertwine.chains import subchain
+from intertwine.chains import is_chain, subchain
 from intertwine.data import Dataset
 from intertwine.stitching.batch_norm import REESTIMATED, tracked
-from intertwine.stitching.maps import Birkhoff, Full, Stitch
+from intertwine.stitching.joined import Apart, stitched
+from intertwine.stitching.maps import Full, Stitch
 from intertwine.stitching.stitch_recipes import StitchRecipe
 from intertwine.training import Batches, build_optimizer
 from intertwine.training.batches import fill_of
@@ -41,6 +42,7 @@ class Ladder:
     """Two chains with stitches at several layers, which meet the same batches.
 
     Example:
+        >>> from intertwine.data import Dataset
         >>> from intertwine.stitching import STITCH_RECIPES, Full
         >>> one, two = (nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 10)) for _ in "ab")
         >>> images = Dataset.of(torch.randn(200, 5), torch.arange(200) % 10)
@@ -57,12 +59,15 @@ class Ladder:
 
     Args:
         model1, model2: chains (`torch.nn.Sequential`) whose layers have the same names.
-        rungs: by any name; their recipes have the same epochs, batches, augmentation and `batch_norm`.
+        rungs: by any name; their recipes may differ in lr, weight_decay and targets.
         train, test: images that both networks expect.
         seed: of the order of the images and of their augmentation.
         device: as `intertwine.devices.pick` takes it.
         dtype: of training, as in `Recipe`.
         judged_in: on a GPU, the type of autocast in which stitches are judged; a CPU judges in float32.
+
+    Raises:
+        ValueError: networks, layers or recipes that do not fit on one ladder.
     """
 
     def __init__(
@@ -79,7 +84,7 @@ class Ladder:
         judged_in: torch.dtype = torch.float32,
     ) -> None:
         self.networks, self.sets = (model1, model2), (train, test)
-        places = [name for name, _ in model1.named_children()]
+        places = _check(model1, model2, rungs)
         self.device = devices.pick(device)
         self.dtype = devices.precision(model2, self.device, dtype)
         self.judged_in = judged_in if self.device.type == "cuda" else torch.float32
@@ -87,10 +92,8 @@ class Ladder:
         self.rungs = dict(sorted(rungs.items(), key=lambda each: places.index(each[1].layer)))
         self.recipe = next(iter(self.rungs.values())).recipe
         self.moving = self.recipe.batch_norm == "reestimated"
-        model1, self.model2 = (self._frozen(model) for model in (model1, model2))
-        if not self.moving:
-            places_cut = {each.layer for each in self.rungs.values()}
-            model1, self.model2 = (_folded(model, places_cut) for model in (model1, self.model2))
+        cuts = {each.layer for each in self.rungs.values()} if not self.moving else {*places}
+        one, self.model2 = (self._frozen(model, cuts) for model in (model1, model2))
         self.parts: list[tuple[nn.Module, list[Stitch], nn.Module, nn.Module]] = []
         start, joined = 0, []
         groups = [(layer, [each for _, each in group]) for layer, group in self._by_layer()]
@@ -100,7 +103,7 @@ class Ladder:
             joined += stitches
             rest = subchain(self.model2, end, places.index(following) + 1 if following else None)
             judged = self._apart(rest, joined) if self.moving else rest
-            self.parts.append((subchain(model1, start, end), stitches, self._narrowed(judged), judged))
+            self.parts.append((subchain(one, start, end), stitches, self._narrowed(judged), judged))
             start = end
         self.stitches: list[Stitch] = joined
         images, labels = train.images.to(self.device), train.labels.to(self.device)
@@ -125,14 +128,18 @@ class Ladder:
     def _by_layer(self) -> Iterator[Any]:
         return groupby(self.rungs.items(), key=lambda each: each[1].layer)
 
-    def _frozen(self, model: nn.Module) -> nn.Module:
-        copied = devices.channels_last(copy.deepcopy(model).to(self.device))
-        return copied.requires_grad_(False).eval()
+    def _frozen(self, model: nn.Module, cuts: set[str]) -> nn.Sequential:
+        """A copy in evaluation mode, whose batch norm is part of the convolution before it, but at a cut."""
+        layers = dict(copy.deepcopy(model).to(self.device).requires_grad_(False).eval().named_children())
+        for (a, one), (b, two) in pairwise([*layers.items()]):
+            if type(one) is nn.Conv2d and type(two) is nn.BatchNorm2d and a not in cuts:
+                layers[a], layers[b] = fuse_conv_bn_eval(one, two), nn.Identity()
+        return devices.channels_last(nn.Sequential(OrderedDict(layers)))
 
     def _apart(self, part: nn.Module, stitches: list[Stitch]) -> nn.Module:
         """The part with a batch norm of its own for what comes from each stitch."""
         names = part.named_children()
-        return nn.Sequential(*(_Apart(m, stitches) if tracked(m) else m for _, m in names))
+        return nn.Sequential(*(Apart(m, stitches) if tracked(m) else m for _, m in names))
 
     def _narrowed(self, part: nn.Module) -> nn.Module:
         """The part as it is trained through: in the type of training, but for batch norms that move."""
@@ -142,12 +149,12 @@ class Ladder:
     def _optimizer(self) -> torch.optim.Optimizer:
         """One optimiser of all stitches, each by the rates of its own recipe."""
         recipes = dict.fromkeys(each.recipe for each in self.rungs.values())
+        spared = {f"{k} {name}" for k, each in self.rungs.items() for name in each.stitch.undecayed}
         made = []
         for recipe in recipes:
             own = {name: each.stitch for name, each in self.rungs.items() if each.recipe == recipe}
             named = [(f"{k} {name}", p) for k, s in own.items() for name, p in s.named_parameters()]
-            spared = {f"{k} {name}" for k, s in own.items() for name in s.undecayed}
-            made.append(build_optimizer(recipe, named, decays=lambda name, spared=spared: name not in spared))
+            made.append(build_optimizer(recipe, named, decays=lambda name: name not in spared))
         first, *others = made
         for group in [group for each in others for group in each.param_groups]:
             first.add_param_group(group)
@@ -160,7 +167,7 @@ class Ladder:
         for front, stitches, narrowed, wide in self.parts:
             with torch.no_grad():
                 x = front(x)
-            new = _stitched([fixed[each] for each in stitches] if fixed else stitches, x)
+            new = stitched([fixed[each] for each in stitches] if fixed else stitches, x)
             joined = new if joined is None else torch.cat([joined, new])
             joined = (wide if fixed else narrowed)(joined)
         assert joined is not None
@@ -224,20 +231,13 @@ class Ladder:
 
     def _reestimate(self, fixed: Mapping[Stitch, Stitch]) -> None:
         """Take statistics behind `Birkhoff` stitches anew, which are rounded to permutations now."""
-        norms = [
-            n
-            for *_, behind in self.parts
-            for m in behind.modules()
-            if isinstance(m, _Apart)
-            for n in m.of_birkhoff
-        ]
+        layers = [m for *_, behind in self.parts for m in behind.modules() if isinstance(m, Apart)]
+        norms = [norm for layer in layers for norm in layer.of_birkhoff]
         if not norms:
             return
         before = [norm.momentum for norm in norms]
         for norm in norms:
-            norm.running_mean.zero_()
-            norm.running_var.fill_(1)
-            norm.num_batches_tracked.zero_()
+            norm.reset_running_stats()
             norm.momentum = None  # an average over all batches
             norm.train()
         for x in self.first_images.split(BATCH):
@@ -247,44 +247,51 @@ class Ladder:
             norm.eval()
 
 
-def _folded(model: nn.Module, cuts: set[str]) -> nn.Module:
-    """The chain with frozen batch norm as part of the convolution before it, where it is not cut between."""
-    layers = dict(model.named_children())
-    for (a, one), (b, two) in pairwise([*layers.items()]):
-        if type(one) is nn.Conv2d and type(two) is nn.BatchNorm2d and a not in cuts:
-            layers[a], layers[b] = fuse_conv_bn_eval(one, two), nn.Identity()
-    return devices.channels_last(nn.Sequential(OrderedDict(layers)))
-
-
-def _stitched(stitches: list[Stitch], x: Tensor) -> Tensor:
-    """What each stitch makes of x, one after another along the first axis, by one product of matrices."""
-    with torch.autocast(x.device.type, enabled=False):
-        weight = torch.cat([each.weight for each in stitches])
-        biases = [weight.new_zeros(len(each.weight)) if each.bias is None else each.bias for each in stitches]
-    bias = None if all(each.bias is None for each in stitches) else torch.cat(biases)
-    y = F.linear(
-        x.movedim(1, -1) if x.ndim == 4 else x, weight.to(x.dtype), bias if bias is None else bias.to(x.dtype)
-    )
-    y = y.unflatten(-1, (len(stitches), -1)).movedim(-2, 0).flatten(0, 1)
-    return y.movedim(-1, 1) if x.ndim == 4 else y
-
-
-class _Apart(nn.Module):
-    """A batch norm for each of several batches that are joined to one."""
-
-    def __init__(self, norm: nn.Module, stitches: list[Stitch]) -> None:
-        super().__init__()
-        self.norms = nn.ModuleList(copy.deepcopy(norm) for _ in stitches)
-        pairs = zip(self.norms, stitches, strict=True)
-        self.of_birkhoff = [norm for norm, stitch in pairs if isinstance(stitch, Birkhoff)]
-
-    def forward(self, x: Tensor) -> Tensor:
-        parts = zip(self.norms, x.chunk(len(self.norms)), strict=True)
-        return torch.cat([norm(part) for norm, part in parts])
+def _check(model1: nn.Module, model2: nn.Module, rungs: Mapping[Any, Rung]) -> list[str]:
+    """The names of the layers; ValueError, before any work, for what cannot stand on one ladder."""
+    names = [[name for name, _ in model.named_children()] for model in (model1, model2)]
+    if not (is_chain(model1) and is_chain(model2) and names[0] == names[1]):
+        raise ValueError(
+            "Expected two chains (torch.nn.Sequential) whose layers have the same names: stitch others by "
+            "`stitch_at`, one place after another."
+        )
+    if not rungs or (strange := [r.layer for r in rungs.values() if r.layer not in names[0]]):
+        given = f"'{strange[0]}'" if rungs else "no stitch"
+        raise ValueError(f"Expected stitches after layers of {', '.join(names[0])}, was given {given}.")
+    recipes = {replace(r.recipe, lr=1.0, weight_decay=0.0, targets="hard") for r in rungs.values()}
+    if len(recipes) > 1:
+        raise ValueError(
+            "Expected recipes that differ in lr, weight_decay or targets alone, since stitches meet the same "
+            "batches: put the others on a ladder of their own."
+        )
+    return names[0]
 
 
 def climb(ladders: list[Ladder]) -> list[list[dict[Any, dict[str, float]]]]:
-    """Train ladders of one number of epochs; for each ladder and epoch what `judge` says."""
+    """Train the stitches of all ladders, in turns.
+
+    Example:
+        >>> from intertwine.data import Dataset
+        >>> from intertwine.stitching import STITCH_RECIPES, Full
+        >>> one, two = (nn.Sequential(nn.Linear(5, 8), nn.Linear(8, 10)) for _ in "ab")
+        >>> images = Dataset.of(torch.randn(200, 5), torch.arange(200) % 10)
+        >>> rungs = {"eye": Rung("0", Full(torch.eye(8)), STITCH_RECIPES["digits"])}
+        >>> pairs = (one, two), (two, one)
+        >>> ladders = [Ladder(*both, rungs, images, images, seed=0, device="cpu") for both in pairs]
+        >>> there, back = climb(ladders)
+        >>> 0 < there[-1]["eye"]["accuracy"] < 1
+        True
+
+    Args:
+        ladders: of equal numbers of epochs.
+
+    Returns:
+        For each ladder a list of its epochs: for each stitch, by name, its accuracy (a fraction), loss and
+        distance on the test images, as `Junction.judge` has them, and its loss_on_the_way.
+    """
+    lengths = {each.recipe.epochs for each in ladders}
+    if len(lengths) != 1:
+        raise ValueError(f"Expected ladders of one number of epochs, was given {sorted(lengths) or 'none'}.")
     histories: list[list[dict[Any, dict[str, float]]]] = [[] for _ in ladders]
     for number in range(ladders[0].recipe.epochs):
         found = run_epoch([each.steps for each in ladders], number)

@@ -13,7 +13,6 @@ from intertwine.devices import deterministic_kernels
 from intertwine.training.batches import Batches
 from intertwine.training.recipes import Recipe
 
-KERNELS = deterministic_kernels
 Objective = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 """From the images of a batch and their numbers: losses, whose sum is minimised, and numbers of hits."""
 
@@ -105,7 +104,8 @@ class Steps:
     def step(self, k: int) -> None:
         """The k-th step of the epoch."""
         if k == self.whole:  # the last and smaller batch
-            return self._learn(*self.rest, self.factors[k])
+            numbers, move, flip = self.rest
+            return self._learn(numbers, move, flip, self.factors[k])
         if self.recorded:
             return self.recorded.replay()
         if not self.on_gpu or self.warm < 3:  # libraries set themselves up in the first steps
@@ -129,9 +129,7 @@ class Steps:
     def _learn(self, numbers: Tensor, move: Tensor, flip: Tensor, factor: float | Tensor) -> None:
         for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
             if self.on_gpu:
-                group["lr"].copy_(rate * factor) if isinstance(factor, Tensor) else group["lr"].fill_(
-                    rate * factor
-                )
+                group["lr"].copy_(torch.as_tensor(rate * factor))
             else:
                 group["lr"] = rate * factor
         images = self.batches.pictures(numbers, move, flip, self.number)
@@ -151,7 +149,7 @@ class Steps:
 
 def run_epoch(trainings: Sequence[Steps], number: int) -> list[tuple[list[float], list[float]]]:
     """Train all for one epoch, in turns; mean losses and accuracies on the way of each."""
-    with KERNELS():
+    with deterministic_kernels():
         for each in trainings:
             if each.stream:
                 each.stream.wait_stream(torch.cuda.current_stream())  # what it reads may have been made there
