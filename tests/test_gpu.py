@@ -79,6 +79,7 @@ def test_networks_that_are_trained_at_once_are_those_of_the_cpu(digits):
     spec = Spec("myrtle", digits, recipe, {"width": 4, "in_channels": 1})
     here, there = (train_many(spec, [0, 1], device=device) for device in DEVICES)
     for one, two in zip(here, there, strict=True):
+        assert [*one.history] == [*two.history] and one.history["lr"].equals(two.history["lr"])
         assert (one.history["loss"] - two.history["loss"]).abs().max() < 1e-4
         assert (one.history["accuracy"] - two.history["accuracy"]).abs().max() <= 2 / len(digits)
 
