@@ -51,8 +51,8 @@ def train_many(
 
     A seed decides on the initialisation and on the order of the data; a pair (initialisation, order) sets
     them apart. On a CPU networks are trained in `n_jobs` processes of joblib, which share the data and part
-    the threads of torch among them; on a GPU eight of the book's own
-    architectures are trained at once, by recorded steps, and others one after another.
+    the threads of torch among them. On a GPU eight of the book's own architectures are trained at once, by
+    recorded steps, and others one after another.
 
     Args:
         n_jobs: networks at a time; by default as many as torch has threads, on a GPU eight.
