@@ -360,7 +360,7 @@ def stitches(**case):
 # **The authors' own run**, at the scale *paper* alone: networks of 50 epochs; every map from a random start, without a
 # bias, by plain SGD on batches of 32, for 20 epochs of all images, flipped and shifted; both networks in training mode.
 # All maps between two networks learn at once, from the same batches.
-# On an NVIDIA H200 four pairs take nine minutes, and eight networks four; on a CPU it is weeks.
+# By some hundred steps that were timed on an NVIDIA H200, four pairs take nine minutes there, and eight networks four.
 
 # %% tags=["hide-input"]
 OWN_RUN, AT_ONCE = tiny or large, 4

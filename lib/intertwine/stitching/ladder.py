@@ -53,9 +53,10 @@ class Ladder:
         >>> len(histories[0]), [*histories[0][0][1]]
         (10, ['accuracy', 'loss', 'distance', 'loss_on_the_way'])
 
-    Where batch norm is frozen each stitch is the one that `stitch_at` trains alone. Where a recipe
-    re-estimates it, both networks are in training mode and are judged by running averages of batches, as in
-    godfrey2022; behind a `Birkhoff` stitch, which is another map when it is judged, they are taken anew.
+    Where batch norm is frozen each stitch is the one that `stitch_at` trains alone, without a set that chooses
+    the epoch. Where a recipe re-estimates it, both networks are in training mode and are judged by running
+    averages of batches, as in godfrey2022; behind a `Birkhoff` stitch, which is another map when it is judged,
+    they are taken anew.
 
     Args:
         model1, model2: chains (`torch.nn.Sequential`) whose layers have the same names.
@@ -64,7 +65,8 @@ class Ladder:
         seed: of the order of the images and of their augmentation.
         device: as `intertwine.devices.pick` takes it.
         dtype: of training, as in `Recipe`.
-        judged_in: on a GPU, the type of autocast in which stitches are judged; a CPU judges in float32.
+        judged_in: the type of autocast in which a GPU judges stitches that are trained in bfloat16; all others are
+            judged in float32.
 
     Raises:
         ValueError: networks, layers or recipes that do not fit on one ladder.
@@ -87,7 +89,8 @@ class Ladder:
         places = _check(model1, model2, rungs)
         self.device = devices.pick(device)
         self.dtype = devices.precision(model2, self.device, dtype)
-        self.judged_in = judged_in if self.device.type == "cuda" else torch.float32
+        half = self.device.type == "cuda" and self.dtype != torch.float32
+        self.judged_in = judged_in if half else torch.float32
         # in the order in which they join
         self.rungs = dict(sorted(rungs.items(), key=lambda each: places.index(each[1].layer)))
         self.recipe = next(iter(self.rungs.values())).recipe
@@ -109,10 +112,8 @@ class Ladder:
         images, labels = train.images.to(self.device), train.labels.to(self.device)
         self.first_images, self.labels = images[:REESTIMATED], labels
         self.test = test.images.to(self.device), test.labels.to(self.device)
-        soft = torch.tensor(
-            [each.recipe.targets == "soft" for each in self.rungs.values()], device=self.device
-        )
-        self.soft, self.any_soft = soft.double().float()[:, None, None], bool(soft.any())
+        soft = torch.tensor([each.recipe.targets == "soft" for each in self.rungs.values()])
+        self.soft, self.any_soft = soft.to(self.device)[:, None, None], bool(soft.any())
         own = devices.input_dtype(self.model2, self.dtype)
         batches = Batches(images.to(own), labels, self.recipe, fill_of(train, self.recipe))
         self.steps = Steps(
@@ -182,7 +183,9 @@ class Ladder:
         if self.any_soft:
             with torch.no_grad(), devices.autocast(self.device, self.dtype):
                 theirs = self.model2(images).float().softmax(1)
-            targets = torch.where(self.soft > 0, theirs, targets)
+            targets = torch.where(self.soft, theirs, targets)
+        smooth = self.recipe.label_smoothing
+        targets = (1 - smooth) * targets + smooth / targets.shape[-1]
         losses = -(targets * logits.log_softmax(2)).sum(2).mean(1)
         penalties = torch.stack([losses.new_zeros(()) + each.penalty() for each in self.stitches])
         right = (logits.argmax(2) == labels).sum(1)
