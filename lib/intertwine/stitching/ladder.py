@@ -53,9 +53,10 @@ class Ladder:
         >>> len(histories[0]), [*histories[0][0][1]]
         (10, ['accuracy', 'loss', 'distance', 'loss_on_the_way'])
 
-    Where batch norm is frozen each stitch is the one that `stitch_at` trains alone, of its last epoch. Where a
-    recipe re-estimates it, both networks are in training mode and are judged by running averages of batches, as
-    in godfrey2022; behind a `Birkhoff` stitch, which is another map when it is judged, they are taken anew.
+    Where batch norm is frozen each stitch is the one that `stitch_at` trains alone, of its last epoch. Where
+    a recipe re-estimates it, both networks are in training mode and are judged by running averages of
+    batches, as in godfrey2022; behind a `Birkhoff` stitch, which is another map when it is judged, they are
+    taken anew.
 
     Args:
         model1, model2: chains (`torch.nn.Sequential`) whose layers have the same names.
@@ -64,8 +65,8 @@ class Ladder:
         seed: of the order of the images and of their augmentation.
         device: as `intertwine.devices.pick` takes it.
         dtype: of training, as in `Recipe`.
-        judged_in: the type of autocast in which a GPU judges stitches that are trained in bfloat16; all others
-            are judged in float32.
+        judged_in: the type of autocast in which a GPU judges stitches that are trained in bfloat16; all
+            others are judged in float32.
 
     Raises:
         ValueError: networks, layers or recipes that do not fit on one ladder.
