@@ -123,10 +123,10 @@ def test_a_birkhoff_stitch_learns_its_scales_in_the_second_half_and_is_a_permuta
     scales = []
     for number in range(4):
         run_epoch([ladder.steps], number)
-        scales.append(rung.stitch.scales.detach().clone())
+        scales.append(ladder.rungs[0].stitch.scales.detach().clone())
     assert torch.equal(scales[1], torch.ones(6)) and not torch.equal(scales[2], torch.ones(6))
     ladder.judge()
-    used = rung.stitch.eval().weight
+    used = ladder.rungs[0].stitch.eval().weight
     assert ((used > 0).sum(0) == 1).all() and ((used > 0).sum(1) == 1).all()
 
 
@@ -139,6 +139,41 @@ def test_what_cannot_stand_on_one_ladder_is_refused_in_a_sentence():
         ((f, g), {0: rung._replace(layer="relu9")}, "Expected stitches after layers of conv1"),
         ((f, g), {}, "was given no stitch"),
         ((f, g), {0: rung, 1: other}, "Expected recipes that differ in"),
+        ((f, g), {0: Rung("relu1", Birkhoff(3, generator=generator()), FROZEN)}, "even number of epochs"),
+        ((copy.deepcopy(f).double(), g), {0: rung}, "Expected networks in float32"),
+        ((nn.Sequential(nn.Flatten(), nn.BatchNorm1d(64, track_running_stats=False)),) * 2, {}, "running"),
     ]:
         with pytest.raises(ValueError, match=said):
             Ladder(*models_, rungs, TRAIN, TEST, **EXACT)
+
+
+def test_a_module_that_stands_twice_in_a_chain_is_run_twice():
+    torch.manual_seed(0)
+    relu = nn.ReLU()
+    f, g = (
+        nn.Sequential(nn.Flatten(), nn.Linear(64, 5), relu, nn.Linear(5, 5), relu, nn.Linear(5, 10))
+        for _ in "ab"
+    )
+    place = Junction(f, g, "2", TRAIN, test=TEST, device="cpu", dtype="float32")
+    found = Ladder(f, g, {0: Rung("1", Full(torch.eye(5)), FROZEN)}, TRAIN, TEST, **EXACT).judge()[0]
+    assert found["loss"] == pytest.approx(place.judge(stitch_at(place, torch.eye(5))).loss, rel=1e-5)
+
+
+def test_one_start_may_stand_on_several_rungs_and_stays_as_it_was():
+    start = drawn(3)
+    before = start.weight.detach().clone()
+    rungs = {k: Rung(layer, start, FROZEN) for k, layer in enumerate(["relu1", "bn1"])}
+    ladder = Ladder(network(0), network(1), rungs, TRAIN, TEST, **EXACT)
+    climb([ladder])
+    one, two = (ladder.rungs[k].stitch.weight for k in rungs)
+    assert torch.equal(start.weight, before) and not torch.equal(one, two)
+
+
+def test_logits_that_are_not_numbers_are_never_right_and_end_the_training():
+    ladder = Ladder(
+        network(0), network(1), {"bad": Rung("relu1", Full(torch.full((3, 3), torch.nan)), FROZEN)},
+        TRAIN, TEST, **EXACT,
+    )  # fmt: skip
+    assert ladder.judge()["bad"]["accuracy"] == 0
+    with pytest.raises(FloatingPointError, match="The loss of 'bad' is not finite after epoch 1"):
+        climb([ladder])

@@ -119,13 +119,14 @@ def deterministic_kernels() -> AbstractContextManager:
     return torch.backends.cudnn.flags(enabled=True, deterministic=True, allow_tf32=None, fp32_precision=None)
 
 
-def safe_kernels(network: nn.Module) -> AbstractContextManager:
+def safe_kernels(model: object) -> AbstractContextManager:
     """Do without oneDNN inside the `with` where it would write past its memory, and crash or harm in silence.
 
     The gradient of a strided 1×1 convolution of fewer than 8 channels, channels last, does so on a CPU with
     AVX2 (its issue 6035). Shortcuts of narrow residual networks are such convolutions.
     """
-    layers = (layer for layer in network.modules() if isinstance(layer, nn.Conv2d))
+    modules = model.modules() if isinstance(model, nn.Module) else ()
+    layers = (layer for layer in modules if isinstance(layer, nn.Conv2d))
     harmful = (x.in_channels < 8 and x.kernel_size == (1, 1) and max(x.stride) > 1 for x in layers)
     if not any(harmful):
         return nullcontext()

@@ -2,7 +2,7 @@
 
 from intertwine.stitching.interpolation import barriers, between, line
 from intertwine.stitching.junction import Judged, Junction
-from intertwine.stitching.ladder import Ladder, Rung, climb
+from intertwine.stitching.ladder import Ladder, climb
 from intertwine.stitching.make import stitch, stitch_all, stitch_at
 from intertwine.stitching.maps import (
     KINDS,
@@ -19,6 +19,7 @@ from intertwine.stitching.maps import (
     Sparse,
     Stitch,
 )
+from intertwine.stitching.rungs import Rung
 from intertwine.stitching.split import split
 from intertwine.stitching.stitch_recipes import STITCH_RECIPES, StitchRecipe
 from intertwine.stitching.stitched import Stitched

@@ -8,34 +8,27 @@ run once, too, on a larger batch. On a GPU this makes a paper's own number of ep
 import copy
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from itertools import groupby, pairwise
-from typing import Any, NamedTuple
+from itertools import groupby, pairwise, product
+from math import isfinite
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from intertwine import devices
-from intertwine.chains import is_chain, subchain
+from intertwine.chains import subchain
 from intertwine.data import Dataset
 from intertwine.stitching.batch_norm import REESTIMATED, tracked
 from intertwine.stitching.joined import Apart, stitched
 from intertwine.stitching.maps import Full, Stitch
-from intertwine.stitching.stitch_recipes import StitchRecipe
+from intertwine.stitching.rungs import Rung, check_rungs, layers_of
 from intertwine.training import Batches, build_optimizer
 from intertwine.training.batches import fill_of
+from intertwine.training.evaluate import check_data
 from intertwine.training.together import Steps, run_epoch
 
 BATCH = 500  # images at a time, where nothing is trained
-
-
-class Rung(NamedTuple):
-    """A stitch, the layer that it follows in both chains, and how it is trained."""
-
-    layer: str
-    stitch: Stitch
-    recipe: StitchRecipe
 
 
 class Ladder:
@@ -86,13 +79,17 @@ class Ladder:
         judged_in: torch.dtype = torch.float32,
     ) -> None:
         self.networks, self.sets = (model1, model2), (train, test)
-        places = _check(model1, model2, rungs)
+        places = check_rungs(model1, model2, rungs)
+        for model, data in product((model1, model2), (train, test)):
+            check_data(model, data.images, data.labels, least=2)
         self.device = devices.pick(device)
         self.dtype = devices.precision(model2, self.device, dtype)
         half = self.device.type == "cuda" and self.dtype != torch.float32
         self.judged_in = judged_in if half else torch.float32
         # in the order in which they join
-        self.rungs = dict(sorted(rungs.items(), key=lambda each: places.index(each[1].layer)))
+        ordered = sorted(rungs.items(), key=lambda each: places.index(each[1].layer))
+        # copies: one start may stand on several rungs, or ladders
+        self.rungs = {k: r._replace(stitch=copy.deepcopy(r.stitch).to(self.device)) for k, r in ordered}
         self.recipe = next(iter(self.rungs.values())).recipe
         self.moving = self.recipe.batch_norm == "reestimated"
         cuts = {each.layer for each in self.rungs.values()} if not self.moving else {*places}
@@ -102,7 +99,7 @@ class Ladder:
         groups = [(layer, [each for _, each in group]) for layer, group in self._by_layer()]
         for (layer, group), (following, _) in zip(groups, [*groups[1:], (None, None)], strict=True):
             end = places.index(layer) + 1
-            stitches = [each.stitch.to(self.device) for each in group]
+            stitches = [each.stitch for each in group]
             joined += stitches
             rest = subchain(self.model2, end, places.index(following) + 1 if following else None)
             judged = self._apart(rest, joined) if self.moving else rest
@@ -110,7 +107,7 @@ class Ladder:
             start = end
         self.stitches: list[Stitch] = joined
         images, labels = train.images.to(self.device), train.labels.to(self.device)
-        self.first_images, self.labels = images[:REESTIMATED], labels
+        self.first_images, self.labels = images[: REESTIMATED * self.moving].clone(), labels
         self.test = test.images.to(self.device), test.labels.to(self.device)
         soft = torch.tensor([each.recipe.targets == "soft" for each in self.rungs.values()])
         self.soft, self.any_soft = soft.to(self.device)[:, None, None], bool(soft.any())
@@ -131,7 +128,7 @@ class Ladder:
 
     def _frozen(self, model: nn.Module, cuts: set[str]) -> nn.Sequential:
         """A copy in evaluation mode, whose batch norm is part of the convolution before it, but at a cut."""
-        layers = dict(copy.deepcopy(model).to(self.device).requires_grad_(False).eval().named_children())
+        layers = layers_of(copy.deepcopy(model).to(self.device).requires_grad_(False).eval())
         for (a, one), (b, two) in pairwise([*layers.items()]):
             if type(one) is nn.Conv2d and type(two) is nn.BatchNorm2d and a not in cuts:
                 layers[a], layers[b] = fuse_conv_bn_eval(one, two), nn.Identity()
@@ -139,23 +136,22 @@ class Ladder:
 
     def _apart(self, part: nn.Module, stitches: list[Stitch]) -> nn.Module:
         """The part with a batch norm of its own for what comes from each stitch."""
-        names = part.named_children()
-        return nn.Sequential(*(Apart(m, stitches) if tracked(m) else m for _, m in names))
+        layers = layers_of(part).values()
+        return nn.Sequential(*(Apart(m, stitches) if tracked(m) else m for m in layers))
 
     def _narrowed(self, part: nn.Module) -> nn.Module:
         """The part as it is trained through: in the type of training, but for batch norms that move."""
-        layers = (m if tracked(m) else copy.deepcopy(m).to(self.dtype) for m in part.children())
+        layers = (m if tracked(m) else copy.deepcopy(m).to(self.dtype) for m in layers_of(part).values())
         return nn.Sequential(*layers)
 
     def _optimizer(self) -> torch.optim.Optimizer:
         """One optimiser of all stitches, each by the rates of its own recipe."""
         recipes = dict.fromkeys(each.recipe for each in self.rungs.values())
-        spared = {f"{k} {name}" for k, each in self.rungs.items() for name in each.stitch.undecayed}
         made = []
         for recipe in recipes:
-            own = {name: each.stitch for name, each in self.rungs.items() if each.recipe == recipe}
-            named = [(f"{k} {name}", p) for k, s in own.items() for name, p in s.named_parameters()]
-            made.append(build_optimizer(recipe, named, decays=lambda name: name not in spared))
+            own = [each.stitch for each in self.rungs.values() if each.recipe == recipe]
+            named = [(f"{name in s.undecayed} {name}", p) for s in own for name, p in s.named_parameters()]
+            made.append(build_optimizer(recipe, named, decays=lambda name: name.startswith("False")))
         first, *others = made
         for group in [group for each in others for group in each.param_groups]:
             first.add_param_group(group)
@@ -188,7 +184,7 @@ class Ladder:
         targets = (1 - smooth) * targets + smooth / targets.shape[-1]
         losses = -(targets * logits.log_softmax(2)).sum(2).mean(1)
         penalties = torch.stack([losses.new_zeros(()) + each.penalty() for each in self.stitches])
-        right = (logits.argmax(2) == labels).sum(1)
+        right = _right(logits, labels).sum(1)
         return losses + penalties, right
 
     def _advance(self, done: float) -> tuple[bool, ...]:
@@ -212,7 +208,7 @@ class Ladder:
     @torch.no_grad()
     def judge(self) -> dict[Any, dict[str, float]]:
         """For each stitch its accuracy on the test images, and cross-entropies to labels and to model 2."""
-        with torch.cuda.stream(self.steps.stream), devices.autocast(self.device, self.judged_in):
+        with self.steps.on_stream(), devices.autocast(self.device, self.judged_in):
             self._mode(training=False)
             # each matrix is made once: that of a permutation is an assignment, on the CPU
             fixed: dict[Stitch, Stitch] = {s: Full(s.weight, s.bias).to(self.device) for s in self.stitches}
@@ -220,14 +216,13 @@ class Ladder:
                 self._reestimate(fixed)
             sums = torch.zeros(3, len(self.stitches), dtype=torch.float64, device=self.device)
             for x, y in zip(*(each.split(BATCH) for each in self.test), strict=True):
-                x = x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x
+                x = _channels_last(x)
                 logits = self._logits(x, fixed)
                 said, theirs = logits.log_softmax(2), self.model2(x).float().softmax(1)
                 nearest = -(theirs * said).sum((1, 2))
                 loss = -said.gather(2, y.expand(len(said), -1)[..., None]).sum((1, 2))
-                sums += torch.stack(
-                    [(logits.argmax(2) == y).sum(1).double(), loss.double(), nearest.double()]
-                )
+                right = _right(logits, y).sum(1)
+                sums += torch.stack([right.double(), loss.double(), nearest.double()])
             found = (sums / len(self.test[1])).T.tolist()
         names = ("accuracy", "loss", "distance")
         return {key: dict(zip(names, row, strict=True)) for key, row in zip(self.rungs, found, strict=True)}
@@ -244,30 +239,19 @@ class Ladder:
             norm.momentum = None  # an average over all batches
             norm.train()
         for x in self.first_images.split(BATCH):
-            self._logits(x.contiguous(memory_format=torch.channels_last), fixed)
+            self._logits(_channels_last(x), fixed)
         for norm, momentum in zip(norms, before, strict=True):
             norm.momentum = momentum
             norm.eval()
 
 
-def _check(model1: nn.Module, model2: nn.Module, rungs: Mapping[Any, Rung]) -> list[str]:
-    """The names of the layers; ValueError, before any work, for what cannot stand on one ladder."""
-    names = [[name for name, _ in model.named_children()] for model in (model1, model2)]
-    if not (is_chain(model1) and is_chain(model2) and names[0] == names[1]):
-        raise ValueError(
-            "Expected two chains (torch.nn.Sequential) whose layers have the same names: stitch others by "
-            "`stitch_at`, one place after another."
-        )
-    if not rungs or (strange := [r.layer for r in rungs.values() if r.layer not in names[0]]):
-        given = f"'{strange[0]}'" if rungs else "no stitch"
-        raise ValueError(f"Expected stitches after layers of {', '.join(names[0])}, was given {given}.")
-    recipes = {replace(r.recipe, lr=1.0, weight_decay=0.0, targets="hard") for r in rungs.values()}
-    if len(recipes) > 1:
-        raise ValueError(
-            "Expected recipes that differ in lr, weight_decay or targets alone, since stitches meet the same "
-            "batches: put the others on a ladder of their own."
-        )
-    return names[0]
+def _channels_last(x: Tensor) -> Tensor:
+    return x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x
+
+
+def _right(logits: Tensor, labels: Tensor) -> Tensor:
+    """Whether the largest logit is at the label; where one is NaN, none is."""
+    return (logits.argmax(-1) == labels) & ~logits.isnan().any(-1)
 
 
 def climb(ladders: list[Ladder]) -> list[list[dict[Any, dict[str, float]]]]:
@@ -290,7 +274,7 @@ def climb(ladders: list[Ladder]) -> list[list[dict[Any, dict[str, float]]]]:
 
     Returns:
         For each ladder a list of its epochs: for each stitch, by name, its accuracy (a fraction), loss and
-        distance on the test images, as `Junction.judge` has them, and its loss_on_the_way.
+        distance on the test images, as `Junction.judge` has them, and loss_on_the_way, with its penalty.
     """
     lengths = {each.recipe.epochs for each in ladders}
     if len(lengths) != 1:
@@ -300,7 +284,10 @@ def climb(ladders: list[Ladder]) -> list[list[dict[Any, dict[str, float]]]]:
         found = run_epoch([each.steps for each in ladders], number)
         for ladder, (losses, _), history in zip(ladders, found, histories, strict=True):
             judged = ladder.judge()
-            for row, loss in zip(judged.values(), losses, strict=True):
+            for (name, row), loss in zip(judged.items(), losses, strict=True):
                 row["loss_on_the_way"] = loss
+                if not isfinite(loss):
+                    sentence = f"The loss of {name!r} is not finite after epoch {number + 1}"
+                    raise FloatingPointError(f"{sentence}: use a smaller lr.")
             history.append(judged)
     return histories

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from intertwine import files
-from intertwine.devices import autocast, deterministic_kernels
+from intertwine.devices import autocast, deterministic_kernels, safe_kernels
 from intertwine.training.evaluate import correct
 from intertwine.training.recipes import Recipe
 
@@ -120,7 +120,7 @@ def epoch(
     start, seen = time.perf_counter(), 0
     device = next(p for group in optimizer.param_groups for p in group["params"]).device
     total, right = torch.zeros(2, device=device)  # summed on the device, which a number here would wait for
-    with drawing(seed, number, device), deterministic_kernels():
+    with drawing(seed, number, device), deterministic_kernels(), safe_kernels(model):
         for step, batch in enumerate(batches.epoch(number, seed=seed)):
             inputs, labels, *more = batch
             # the middle of the step: a schedule that begins at 0 does not waste its first step

@@ -5,6 +5,8 @@ hundred kernels of a step is slower than they are. Each training has a stream of
 """
 
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -75,6 +77,14 @@ class Steps:
         self.k = torch.zeros(1, dtype=torch.int64, device=self.device)
         self.laid: list[Tensor] = []
         self.totals: list[Tensor] = []
+
+    def on_stream(self, *, waits: bool = True) -> AbstractContextManager[Any]:
+        """The stream of this training, by default after what the caller's has begun; nothing on a CPU."""
+        if self.stream is None:
+            return nullcontext()
+        if waits:
+            self.stream.wait_stream(torch.cuda.current_stream(self.device))
+        return torch.cuda.stream(self.stream)
 
     def begin(self, number: int) -> None:
         """Lay out the draws of an epoch where its steps find them."""
@@ -151,17 +161,15 @@ def run_epoch(trainings: Sequence[Steps], number: int) -> list[tuple[list[float]
     """Train all for one epoch, in turns; mean losses and accuracies on the way of each."""
     with deterministic_kernels():
         for each in trainings:
-            if each.stream:
-                each.stream.wait_stream(torch.cuda.current_stream())  # what it reads may have been made there
-            with torch.cuda.stream(each.stream):
+            with each.on_stream():
                 each.begin(number)
         for k in range(max(len(each.batches) for each in trainings)):
             for each in trainings:
                 if k < len(each.batches):
-                    with torch.cuda.stream(each.stream):
+                    with each.on_stream(waits=False):
                         each.step(k)
     results = []
     for each in trainings:
-        with torch.cuda.stream(each.stream):
+        with each.on_stream(waits=False):
             results.append(each.result())
     return results

@@ -119,7 +119,7 @@ def train(
         rows = _restore(Path(checkpoint), stamp, network, optimizer)
     numbers = range(len(rows), recipe.epochs)
     bar = tqdm(numbers, unit="epoch", total=recipe.epochs, initial=len(rows), disable=not progress)
-    with bar, devices.safe_kernels(network):
+    with bar:
         for number in bar:
             row = epoch(model, batches, optimizer, recipe, number, seed=seed, dtype=dtype)
             if validation:

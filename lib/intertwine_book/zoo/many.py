@@ -55,7 +55,8 @@ def train_many(
     recorded steps, and others one after another.
 
     Args:
-        n_jobs: networks at a time; by default as many as torch has threads, on a GPU eight.
+        n_jobs: networks at a time; by default as many as torch has threads, on a GPU eight. Give 1 where
+            its memory is small.
     """
     pairs = as_pairs(spec, seeds)
     done = dict(train_each(spec, list(dict.fromkeys(pairs)), devices.pick(device), n_jobs, progress))
@@ -101,7 +102,11 @@ def train_each(
     plain = ours and not any(isinstance(layer, _DropoutNd) for layer in network.modules())
     if device.type == "cuda" and len(seeds) > 1 and not n_jobs and plain:
         for lot in (seeds[k : k + AT_ONCE] for k in range(0, len(seeds), AT_ONCE)):
-            yield from zip(lot, _at_once(spec, lot, device, progress), strict=True)
+            made = dict(zip(lot, _at_once(spec, lot, device, progress), strict=True))
+            finite = {seed: each for seed, each in made.items() if isfinite(each.history["loss"].sum())}
+            yield from finite.items()
+            if lost := [seed for seed in lot if seed not in finite]:
+                raise FloatingPointError(f"The losses of seeds {lost} are not finite: use a smaller lr.")
         return
     jobs = n_jobs or (min(of or len(seeds), torch.get_num_threads()) if device.type == "cpu" else 1)
     threads = max(1, torch.get_num_threads() // jobs)
@@ -165,10 +170,6 @@ def _at_once(spec: Spec, seeds: list[SeedPair], device: torch.device, progress: 
             row = {"epoch": number + 1, "lr": recipe.lr * steps[0].factors[-1], "loss": loss}
             row |= {"accuracy": accuracy, "seconds": seconds, "images_per_s": steps[0].seen / seconds}
             each.append(row)
-            if not isfinite(loss):
-                raise FloatingPointError(
-                    f"The loss is not finite after epoch {number + 1}: use a smaller lr."
-                )
     return [
         Trained(network.to(memory_format=torch.contiguous_format).eval(), pd.DataFrame(each))
         for network, each in zip(networks, rows, strict=True)

@@ -51,7 +51,7 @@ def get(
     version of this code. A stored network whose outputs for a few images have changed, because its `forward`
     has, is trained anew. Networks of a checkout (see `kept`) are taken first. Two runs that train wait
     for each other; whoever asks for stored networks does not. An interrupted run loses no finished network,
-    and goes on in the others from their last epoch.
+    and goes on in the others from their last epoch; on a GPU the eight that are trained at once begin anew.
 
     Args:
         spec, seeds, n_jobs: as in `train_many`.

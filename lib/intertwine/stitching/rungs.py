@@ -1,0 +1,58 @@
+"""A stitch among many, and which may stand on one ladder."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from intertwine.chains import is_chain
+from intertwine.stitching.maps import Birkhoff, Stitch
+from intertwine.stitching.stitch_recipes import StitchRecipe
+
+
+class Rung(NamedTuple):
+    """A stitch, the layer that it follows in both chains, and how it is trained."""
+
+    layer: str
+    stitch: Stitch
+    recipe: StitchRecipe
+
+
+def layers_of(chain: nn.Module) -> dict[str, nn.Module]:
+    """The layers by name; `named_children` would leave out one that stands there twice."""
+    return {name: layer for name, layer in chain._modules.items() if layer is not None}
+
+
+def check_rungs(model1: nn.Module, model2: nn.Module, rungs: Mapping[Any, Rung]) -> list[str]:
+    """The names of the layers; ValueError, before any work, for what cannot stand on one ladder."""
+    names = [[*layers_of(model)] for model in (model1, model2)]
+    if not (is_chain(model1) and is_chain(model2) and names[0] == names[1]):
+        raise ValueError(
+            "Expected two chains (torch.nn.Sequential) whose layers have the same names: stitch others by "
+            "`stitch_at`, one place after another."
+        )
+    layers = [layer for model in (model1, model2) for layer in model.modules()]
+    if any(isinstance(each, _BatchNorm) and not each.track_running_stats for each in layers):
+        raise ValueError("Expected batch norms with running statistics, one has none: use `stitch_at`.")
+    if any(p.is_floating_point() and p.dtype != torch.float32 for each in layers for p in each.parameters()):
+        raise ValueError("Expected networks in float32, one is not: use .float().")
+    if not rungs or (strange := [r.layer for r in rungs.values() if r.layer not in names[0]]):
+        given = f"'{strange[0]}'" if rungs else "no stitch"
+        raise ValueError(f"Expected stitches after layers of {', '.join(names[0])}, was given {given}.")
+    recipes = {replace(r.recipe, lr=1.0, weight_decay=0.0, targets="hard") for r in rungs.values()}
+    if len(recipes) > 1:
+        raise ValueError(
+            "Expected recipes that differ in lr, weight_decay or targets alone, since stitches meet the same "
+            "batches: put the others on a ladder of their own."
+        )
+    for each in rungs.values():
+        changes = type(each.stitch).advance is not Stitch.advance
+        if changes and not (isinstance(each.stitch, Birkhoff) and each.recipe.epochs % 2 == 0):
+            raise ValueError(
+                f"Expected stitches that do not change along a training, or Birkhoff ones for an even number "
+                f"of epochs, was given {type(each.stitch).__name__} for {each.recipe.epochs}: use stitch_at."
+            )
+    return names[0]
