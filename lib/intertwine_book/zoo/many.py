@@ -51,8 +51,8 @@ def train_many(
 
     A seed decides on the initialisation and on the order of the data; a pair (initialisation, order) sets
     them apart. On a CPU networks are trained in `n_jobs` processes of joblib, which share the data and part
-    the threads of torch among them. On a GPU eight of the book's own architectures are trained at once, by
-    recorded steps, and others one after another.
+    the threads of torch among them. On a GPU eight of the book's own architectures are trained at once in
+    bfloat16, by recorded steps; others, and all in float32, one after another.
 
     Args:
         n_jobs: networks at a time; by default as many as torch has threads, on a GPU eight. Give 1 where
@@ -100,7 +100,9 @@ def train_each(
     # a forward of the caller's own may do what no GPU records, and dropout would draw by another generator
     ours = isinstance(spec.architecture, str)
     plain = ours and not any(isinstance(layer, _DropoutNd) for layer in network.modules())
-    if device.type == "cuda" and len(seeds) > 1 and not n_jobs and plain:
+    # in float32 one after another: a recorded step has its learning rate in float32, and so other last bits
+    fast = device.type == "cuda" and devices.precision(network, device, spec.recipe.dtype) != torch.float32
+    if fast and len(seeds) > 1 and not n_jobs and plain:
         for lot in (seeds[k : k + AT_ONCE] for k in range(0, len(seeds), AT_ONCE)):
             made = dict(zip(lot, _at_once(spec, lot, device, progress), strict=True))
             finite = {seed: each for seed, each in made.items() if isfinite(each.history["loss"].sum())}
