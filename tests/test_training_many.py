@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 
+import pandas as pd
 import pytest
 import torch
 from helpers import same
@@ -319,3 +320,25 @@ def test_equal_starts_are_refused_unless_the_pairs_say_so(tmp_path):
         with pytest.raises(ValueError, match=r"other initial weights from another seed, .* for 0 and 1"):
             get(spec, [0, 1], device="cpu", n_jobs=1)
     assert len(zoo.get(spec, [(0, 0), (0, 1)], root=tmp_path, device="cpu", n_jobs=1)) == 2
+
+
+def test_on_a_gpu_networks_in_bfloat16_are_trained_in_lots_and_a_loss_that_is_not_finite_costs_no_other(
+    monkeypatch,
+):
+    asked = []
+
+    def at_once(spec, lot, device, progress):
+        asked.append(lot)
+        losses = [float("nan") if start == 3 else 1.0 for start, _ in lot]
+        return [Trained(nn.Identity(), pd.DataFrame({"loss": [loss]})) for loss in losses]
+
+    monkeypatch.setattr(many, "_at_once", at_once)
+    gpu, seeds = torch.device("cuda"), [(k, k) for k in range(10)]
+    spec = Spec("myrtle", SMALL, replace(SHORT, dtype="bfloat16"), MYRTLE)
+    done = dict(many.train_each(spec, seeds[4:], gpu, None, False))
+    assert [*done] == seeds[4:] and asked == [seeds[4:]]
+    asked.clear()
+    with pytest.raises(FloatingPointError, match=r"\[\(3, 3\)\] are not finite"):
+        for seed, _ in many.train_each(spec, seeds, gpu, None, False):
+            done[seed] = None
+    assert [len(lot) for lot in asked] == [8] and {*done} >= {*seeds[:3], *seeds[4:8]}

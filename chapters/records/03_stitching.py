@@ -363,7 +363,7 @@ def stitches(**case):
 # By some hundred steps that were timed on an NVIDIA H200, four pairs take nine minutes there, and eight networks four.
 
 # %% tags=["hide-input"]
-OWN_RUN, AT_ONCE = tiny or large, 4
+OWN_RUN, AT_ONCE = tiny or large, 4 if device.type == "cuda" else 1  # pairs
 OWN = {"dataset": "cifar10", "width": 64, "epochs": 50, "seed": 0, "stitch_epochs": 20}
 if tiny:
     OWN = OWN | {"dataset": "digits", "width": 6, "epochs": 1, "stitch_epochs": 2}

@@ -13,6 +13,7 @@ from math import isfinite
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
@@ -25,7 +26,7 @@ from intertwine.stitching.maps import Full, Stitch
 from intertwine.stitching.rungs import Rung, check_rungs, layers_of
 from intertwine.training import Batches, build_optimizer
 from intertwine.training.batches import fill_of
-from intertwine.training.evaluate import check_data
+from intertwine.training.evaluate import check_data, correct
 from intertwine.training.together import Steps, run_epoch
 
 BATCH = 500  # images at a time, where nothing is trained
@@ -78,7 +79,7 @@ class Ladder:
         dtype: str = "auto",
         judged_in: torch.dtype = torch.float32,
     ) -> None:
-        self.networks, self.sets = (model1, model2), (train, test)
+        self.networks = model1, model2
         places = check_rungs(model1, model2, rungs)
         for model, data in product((model1, model2), (train, test)):
             check_data(model, data.images, data.labels, least=2)
@@ -180,12 +181,12 @@ class Ladder:
             with torch.no_grad(), devices.autocast(self.device, self.dtype):
                 theirs = self.model2(images).float().softmax(1)
             targets = torch.where(self.soft, theirs, targets)
+        flat, wanted = (x.flatten(0, 1) for x in (logits, targets.expand_as(logits)))
         smooth = self.recipe.label_smoothing
-        targets = (1 - smooth) * targets + smooth / targets.shape[-1]
-        losses = -(targets * logits.log_softmax(2)).sum(2).mean(1)
+        each_loss = F.cross_entropy(flat, wanted, label_smoothing=smooth, reduction="none")
+        losses = each_loss.unflatten(0, logits.shape[:2]).mean(1)
         penalties = torch.stack([losses.new_zeros(()) + each.penalty() for each in self.stitches])
-        right = _right(logits, labels).sum(1)
-        return losses + penalties, right
+        return losses + penalties, _hits(logits, labels)
 
     def _advance(self, done: float) -> tuple[bool, ...]:
         """All in the mode of training; whether the scales of each `Birkhoff` stitch learn."""
@@ -221,8 +222,7 @@ class Ladder:
                 said, theirs = logits.log_softmax(2), self.model2(x).float().softmax(1)
                 nearest = -(theirs * said).sum((1, 2))
                 loss = -said.gather(2, y.expand(len(said), -1)[..., None]).sum((1, 2))
-                right = _right(logits, y).sum(1)
-                sums += torch.stack([right.double(), loss.double(), nearest.double()])
+                sums += torch.stack([_hits(logits, y).double(), loss.double(), nearest.double()])
             found = (sums / len(self.test[1])).T.tolist()
         names = ("accuracy", "loss", "distance")
         return {key: dict(zip(names, row, strict=True)) for key, row in zip(self.rungs, found, strict=True)}
@@ -249,9 +249,9 @@ def _channels_last(x: Tensor) -> Tensor:
     return x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x
 
 
-def _right(logits: Tensor, labels: Tensor) -> Tensor:
-    """Whether the largest logit is at the label; where one is NaN, none is."""
-    return (logits.argmax(-1) == labels) & ~logits.isnan().any(-1)
+def _hits(logits: Tensor, labels: Tensor) -> Tensor:
+    """How many answers of each stitch are right."""
+    return correct(logits.flatten(0, 1), labels.repeat(len(logits))).unflatten(0, logits.shape[:2]).sum(1)
 
 
 def climb(ladders: list[Ladder]) -> list[list[dict[Any, dict[str, float]]]]:

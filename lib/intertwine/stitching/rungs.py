@@ -14,10 +14,17 @@ from intertwine.stitching.stitch_recipes import StitchRecipe
 
 
 class Rung(NamedTuple):
-    """A stitch, the layer that it follows in both chains, and how it is trained."""
+    """A stitch, the layer that it follows in both chains, and how it is trained.
+
+    Example:
+        >>> from intertwine.stitching import STITCH_RECIPES, Full
+        >>> Rung("relu2", Full(torch.eye(8)), STITCH_RECIPES["csiszarik2021"]).layer
+        'relu2'
+    """
 
     layer: str
     stitch: Stitch
+    """Where it starts; a ladder trains a copy."""
     recipe: StitchRecipe
 
 

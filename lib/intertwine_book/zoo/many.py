@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from math import isfinite
 from pathlib import Path
 
 import numpy as np
@@ -105,7 +104,7 @@ def train_each(
     if fast and len(seeds) > 1 and not n_jobs and plain:
         for lot in (seeds[k : k + AT_ONCE] for k in range(0, len(seeds), AT_ONCE)):
             made = dict(zip(lot, _at_once(spec, lot, device, progress), strict=True))
-            finite = {seed: each for seed, each in made.items() if isfinite(each.history["loss"].sum())}
+            finite = {seed: each for seed, each in made.items() if np.isfinite(each.history["loss"]).all()}
             yield from finite.items()
             if lost := [seed for seed in lot if seed not in finite]:
                 raise FloatingPointError(f"The losses of seeds {lost} are not finite: use a smaller lr.")
