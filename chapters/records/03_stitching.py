@@ -363,7 +363,7 @@ def stitches(**case):
 # By some hundred steps that were timed on an NVIDIA H200, four pairs take nine minutes there, and eight networks four.
 
 # %% tags=["hide-input"]
-OWN_RUN, AT_ONCE = tiny or large, 4 if device.type == "cuda" else 1  # pairs
+OWN_RUN = tiny or large
 OWN = {"dataset": "cifar10", "width": 64, "epochs": 50, "seed": 0, "stitch_epochs": 20}
 if tiny:
     OWN = OWN | {"dataset": "digits", "width": 6, "epochs": 1, "stitch_epochs": 2}
@@ -383,11 +383,15 @@ def random_maps(width, generator):
         yield (layer, "G_ReLU"), Rung(place, group, replace(PLAIN, lr=STITCH_RECIPES[AUTHORS].lr))
 
 
+def pairs_at_once():
+    return 4 if device.type == "cuda" else 1  # a CPU gains nothing by more
+
+
 @lru_cache(maxsize=1)
 def climbed(first, dataset, width, epochs, seed, stitch_epochs):
     """What `climb` finds of some pairs of networks, which are trained at once."""
     train, test = (images_of(dataset, part) for part in ("train", "test"))
-    count = min(AT_ONCE, pairs_of(PAIRS)[-1] + 1 - first)
+    count = min(pairs_at_once(), pairs_of(PAIRS)[-1] + 1 - first)
     pairs = zoo.pairs(spec_of(dataset, width, epochs), count, seed=seed + 2 * first, device=device)
     how = {"device": device, "judged_in": torch.float16}  # the authors' arithmetic
     ladders = []
@@ -399,7 +403,8 @@ def climbed(first, dataset, width, epochs, seed, stitch_epochs):
 
 # %%
 def figure_1(pair, dataset, **setting):
-    (f, g), history = climbed(pair - pair % AT_ONCE, dataset, **setting)[pair % AT_ONCE]
+    place = pair % pairs_at_once()
+    (f, g), history = climbed(pair - place, dataset, **setting)[place]
     test, rows = images_of(dataset, "test"), []
     record.uses(f, g, test)
     one, two = alone(f, test), alone(g, test)

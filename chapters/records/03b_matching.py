@@ -374,7 +374,6 @@ OWN = {"networks": TINY, "stitch_epochs": LONG, "train_images": MANY_TRAIN, **TE
 OWN_PLAN = [OWN | {"maps": LOW_RANKS, "pair": pair} for pair in FEW_PAIRS]
 OWN_PLAN += [OWN | {"maps": IN_FULL, "pair": pair} for pair in (PAIRS if tiny or large else ())]
 ARITHMETIC = {IN_FULL: "auto", LOW_RANKS: "float32"}
-AT_ONCE = 5 if device.type == "cuda" else 1  # pairs: a CPU gains nothing by more
 
 
 def fits_of(f, g, names, images):
@@ -448,8 +447,9 @@ def own_sets(networks):
 # %%
 @record.table(OWN_PLAN)
 def own_training(networks, pair, stitch_epochs, maps, train_images, test_images):
+    at_once = 5 if device.type == "cuda" else 1  # pairs: a CPU gains nothing by more
     planned = {case["pair"] for case in OWN_PLAN if case["maps"] == maps}
-    lot = tuple(sorted(k for k in planned if k // AT_ONCE == pair // AT_ONCE))
+    lot = tuple(sorted(k for k in planned if k // at_once == pair // at_once))
     (f, g), (_, test) = networks_of(networks, **OF[networks], pair=pair), own_sets(networks)
     record.uses(f, g, test)
     one, two, rows = alone(f, test), alone(g, test), climbed(lot, networks, stitch_epochs, maps)[pair]
