@@ -217,12 +217,17 @@ def test_a_unit_is_above_the_threshold_where_its_best_iou_is(seed, level):
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.integers(0, 999), st.sampled_from([(4, 4), (8, 8)]), st.sampled_from(["relu", "few values"]))
-def test_examples_select_what_was_counted_though_much_is_exactly_at_the_level(seed, small, kind):
-    maps, planes = draw(6, 3, 4, small, (8, 8), seed)
-    maps = maps.relu() if kind == "relu" else maps.round()
-    found = dissect(maps, planes, quantile=0.6)  # the level of a ReLU is 0, as of a plateau
-    for each in examples(maps, found, (8, 8), units=range(3), images=6):
+@given(
+    seed=st.integers(0, 999),
+    sizes=st.sampled_from([((4, 4), (8, 8)), ((8, 8), (8, 8)), ((3, 2), (13, 9))]),
+    kind=st.sampled_from([torch.relu, torch.round, lambda maps: maps.round() / 10, torch.Tensor.double]),
+    equal_area=st.booleans(),
+)
+def test_examples_select_what_was_counted_though_much_is_exactly_at_the_level(seed, sizes, kind, equal_area):
+    maps, planes = draw(6, 3, 4, *sizes, seed)
+    maps = kind(maps)
+    found = dissect(maps, planes, quantile=0.6, equal_area=equal_area)  # the level of a ReLU is 0
+    for each in examples(maps, found, sizes[1], units=range(3), images=6):
         on = torch.empty_like(each.selected)
         on[each.images] = each.selected
         assert on.sum() == found.selected[each.unit]

@@ -30,6 +30,8 @@ class Dissection:
     threshold: float
     """The IoU above which the paper calls a unit interpretable."""
     levels: Float[Tensor, " units"] = field(repr=False)
+    rest: Float[Tensor, " units"] = field(repr=False)
+    """What the rounding of a level to float32 left, times 4·height·width; 0 unless areas are equal."""
     both: Int[Tensor, "units concepts"] = field(repr=False)
     """Pixels that a unit selects and that show a concept."""
     selected: Int[Tensor, " units"] = field(repr=False)
@@ -242,5 +244,7 @@ def dissect_each(
         # float64 holds whole numbers up to 2⁵³, and a GPU multiplies no matrices of integers
         both, covered = ((each.double() @ table).long() for each in (total[:, :-1], pixels))
         facts = (masks.names, masks.categories, quantile, iou)
-        made.append(Dissection(*facts, levels, both, total[:, :-1].sum(1), covered, masks.codes.numel()))
+        made.append(
+            Dissection(*facts, levels, rest, both, total[:, :-1].sum(1), covered, masks.codes.numel())
+        )
     return made

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
-import torch.nn.functional as F
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from intertwine.checks import check_tensor
 from intertwine.dissection.dissect import Dissection
-from intertwine.dissection.upsampling import check_aspect
+from intertwine.dissection.levels import cells_above
+from intertwine.dissection.upsampling import check_aspect, stretched
 
 
 class Example(NamedTuple):
@@ -75,10 +76,27 @@ def examples(
         raise ValueError(f"Expected units from 0 to {len(table) - 1}, was given {unknown[0]}.")
     chosen = []
     for row in table.set_index("unit", drop=False).loc[which].to_dict("records"):
-        # before upsampling, as `dissect` does: rounding would tip pixels over that are exactly at the level
-        excess = maps[:, row["unit"]].double() - found.levels[row["unit"]].double()
-        on = F.interpolate(excess[:, None], size=size, mode="bilinear", align_corners=False)[:, 0] > 0
+        k = slice(row["unit"], row["unit"] + 1)
+        on = _selected(maps[:, k], found.levels[k], found.rest[k], size)
         # stable, so that equal counts keep the order of the images on every device
         order = on.flatten(1).sum(1).argsort(descending=True, stable=True)[:images]
         chosen.append(Example(row["unit"], row["concept"], row["iou"], order, on[order]))
     return chosen
+
+
+def _selected(
+    maps: Float[Tensor, "n 1 h w"],
+    level: Float[Tensor, " 1"],
+    rest: Float[Tensor, " 1"],
+    size: tuple[int, int],
+) -> Bool[Tensor, "n height width"]:
+    """The pixels that a unit selects: those that `dissect` counts, to the last one."""
+    device, (height, width) = level.device, size
+    vertical, horizontal = stretched(maps.shape[2], height, device), stretched(maps.shape[3], width, device)
+    # in the precision of the levels: areas are made equal in float32
+    cells, above = cells_above(maps.to(level), level, rest, vertical, horizontal)
+    # a row and a column more, for the margins of cells that have fewer pixels than others
+    on = torch.zeros(len(maps), height + 1, width + 1, dtype=torch.bool, device=device)
+    rows, columns = vertical.pixels[cells.row], horizontal.pixels[cells.column]
+    on[cells.image[:, None, None], rows[:, :, None], columns[:, None]] = above
+    return on[:, :-1, :-1]

@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterable, Iterator
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from intertwine.dissection.upsampling import StretchedAxis, cells_around, check_maps, stretched
+from intertwine.dissection.upsampling import Cells, StretchedAxis, cells_around, check_maps, stretched
 
 
 def top_quantile(
@@ -77,6 +77,28 @@ def pixel_levels(
     return levels, sums - total * levels.double()
 
 
+def cells_above(
+    maps: Float[Tensor, "n units h w"],
+    levels: Float[Tensor, " units"],
+    rest: Float[Tensor, " units"],
+    vertical: StretchedAxis,
+    horizontal: StretchedAxis,
+) -> tuple[Cells, Bool[Tensor, "cells high wide"]]:
+    """The cells that may have pixels above their unit's level, and which of their pixels are above it.
+
+    A pixel is computed as a sum of four numbers with whole weights, which add up to 4·height·width. The level
+    is taken off each number first. So the pixel exceeds the level iff the sum exceeds the `rest`: what the
+    level's rounding to float32 left, times 4·height·width. In the margin of a cell with fewer pixels than
+    others the answer means nothing.
+    """
+    over = maps.double() - levels.double()[:, None, None]
+    least = rest / (vertical.total * horizontal.total)
+    # weights are not negative: a pixel can be above only where one of its four numbers is; and they are whole
+    # numbers, so that nothing is rounded
+    cells = cells_around(over, over > least[:, None, None], vertical, horizontal)
+    return cells, cells.sums > rest[cells.unit][:, None, None]
+
+
 def selected(
     maps: Tensor,
     levels: Tensor,
@@ -88,20 +110,11 @@ def selected(
 ) -> Iterator[Int[Tensor, "units codes"]]:
     """How many pixels of each code every unit selects, for each of several masks. The last code is padding.
 
-    A pixel is computed as a sum of four numbers with whole weights, which add up to 4·height·width. The level
-    is taken off each number first. So the pixel exceeds the level iff the sum exceeds the `rest`: what the
-    level's rounding to float32 left, times 4·height·width.
-
     Args:
         several: for each of the masks its codes, of the same images as the maps.
         ends: for each of the masks the number of its codes, which the padding gets.
     """
-    over = maps.double() - levels.double()[:, None, None]
-    least = rest / (vertical.total * horizontal.total)
-    # weights are not negative: a pixel can be above only where one of its four numbers is; and they are whole
-    # numbers, so that nothing is rounded
-    b, u, i, j, sums = cells_around(over, over > least[:, None, None], vertical, horizontal)
-    inside = sums > rest[u][:, None, None]
+    (b, u, i, j, _), inside = cells_above(maps, levels, rest, vertical, horizontal)
     for codes, end in zip(several, ends, strict=True):
         # a margin of pixels that belong to no image, for cells that have fewer pixels than others
         codes = torch.nn.functional.pad(codes.int(), (0, 1, 0, 1), value=end)
