@@ -1,19 +1,21 @@
 """Our methods beside public libraries, in one run: do the values agree, and who is faster?
 
-    python benchmarks/bench_peers.py [--short] [--record]
+    python benchmarks/bench_peers.py [--short] [--record] [--memory]
 
 The peers are the extra `peers`, and numpy, scipy, torch and scikit-learn, which are ours too. Two are in no
 extra, and are measured where they are installed: repsim, which has no wheels and needs a C++ compiler, and
 rebasin, whose last release is of 2024. Peers that are missing are named and left out. Each row is one size in
 one precision. Fails where values differ by more than the tolerance of the row, or where a time exceeds the
 peer's by more than budgets.yml allows. `--short` measures one small size of each; `--record` writes the
-tables of the book's page *Beside other libraries*.
+tables of the book's page *Beside other libraries*; `--memory` measures the memory alone, at the largest
+sizes, and writes its table.
 """
 
 import contextlib
 import copy
 import io
 import itertools
+import math
 import sys
 import warnings
 from collections.abc import Callable
@@ -28,7 +30,7 @@ if __name__ == "__main__":
 
     one_thread()
 
-from paired import HERE, ROUNDS, broken, medians, provenance, write
+from paired import HERE, ROUNDS, broken, medians, peaks, provenance, write
 from torch import Tensor
 
 from intertwine import alignment, genni, similarity, stitching, weightspace
@@ -337,6 +339,7 @@ def matching(width: int, dtype: torch.dtype) -> Calls:
 
 
 QUALITY: dict[str, str] = {}
+NAMES = {"sklearn": "scikit-learn", "ot": "POT"}
 LINE = "{:34}{:10}{:17}{:10}{:>8}{:>9}{:>9}{:>7}"
 SINGLE, BOTH = ("float32",), ("float32", "float64")
 WIDTHS: list[tuple[int, ...]] = [(2000, 64), (200, 16), (2000, 256), (5000, 512)]
@@ -412,8 +415,21 @@ def main(short: bool, record: bool) -> None:
         raise SystemExit("\n".join(failures))
 
 
+def memory() -> None:
+    rows = []
+    for case in CASES[:-1]:
+        if find_spec(case.peer) is None:
+            print(f"{case.what:34}{case.peer:10}not installed")
+            continue
+        size = max(case.sizes, key=math.prod)
+        ours, theirs = peaks(*case.prepare(*size, DTYPES[case.precisions[-1]]))
+        rows.append((case.what, NAMES.get(case.peer, case.peer), " × ".join(map(str, size)),
+                     case.precisions[-1], f"{ours:.3g}", f"{theirs:.3g}"))  # fmt: skip
+        print("{:34}{:14}{:19}{:10}{:>8}{:>8}".format(*rows[-1]), flush=True)
+    write(HERE / "memory.csv", ("Method", "Peer", "Size", "Precision", "Ours, MB", "Peer, MB"), rows)
+
+
 def table(rows: list[Row]) -> None:
-    names = {"sklearn": "scikit-learn", "ot": "POT"}
     header = (
         "Method",
         "Peer",
@@ -425,11 +441,11 @@ def table(rows: list[Row]) -> None:
         "Peer ÷ ours",
     )
     write(HERE / "peers.csv", header, (
-        (r.what, names.get(r.peer, r.peer), r.size, r.precision, f"{r.difference:.0e}", f"{1e3 * r.ours:.3g}",
+        (r.what, NAMES.get(r.peer, r.peer), r.size, r.precision, f"{r.difference:.0e}", f"{1e3 * r.ours:.3g}",
          f"{1e3 * r.theirs:.3g}", f"{r.theirs / r.ours:.2f}")
         for r in rows
     ))  # fmt: skip
-    distributions = {"sklearn": "scikit-learn", "ot": "POT", "torch_cka": "torch-cka"}
+    distributions = NAMES | {"torch_cka": "torch-cka"}
     peers = [row.peer for row in rows if row.peer not in ("torch", "numpy", "scipy")]
     packages = [distributions.get(peer, peer) for peer in dict.fromkeys(peers)]
     packages += ["lapx"] if find_spec("lap") else []
@@ -437,4 +453,4 @@ def table(rows: list[Row]) -> None:
 
 
 if __name__ == "__main__":
-    main("--short" in sys.argv, "--record" in sys.argv)
+    memory() if "--memory" in sys.argv else main("--short" in sys.argv, "--record" in sys.argv)

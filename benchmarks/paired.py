@@ -1,6 +1,8 @@
 """Times measured side by side, the budgets that they must keep, and the tables that the book shows."""
 
+import contextlib
 import csv
+import ctypes
 import os
 import platform
 import statistics
@@ -32,6 +34,34 @@ def medians(*calls: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
             call()
             times[-1].append(time.process_time() - start)
     return [statistics.median(column) for column in zip(*times[1:], strict=True)]
+
+
+def peaks(*calls: Callable[[], object]) -> list[float]:
+    """Megabytes that a call takes at its most, beyond what was there: medians of three processes (Linux)."""
+    return [statistics.median(_peak(call) for _ in range(3)) for call in calls]
+
+
+def _peak(call: Callable[[], object]) -> float:
+    read, write = os.pipe()
+    if not os.fork():
+        with contextlib.suppress(BaseException):  # the parent tells: it finds nothing in the pipe
+            call()  # what is loaded once does not count
+            ctypes.CDLL(None).malloc_trim(0)  # nor is freed memory used again unseen
+            Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+            before = _memory("VmRSS")
+            call()
+            os.write(write, str((_memory("VmHWM") - before) / 1e3).encode())
+        os._exit(0)
+    os.close(write)
+    os.wait()
+    with os.fdopen(read) as told:
+        return float(told.read())
+
+
+def _memory(name: str) -> int:
+    """Kilobytes of this process."""
+    (line,) = (each for each in Path("/proc/self/status").read_text().splitlines() if each.startswith(name))
+    return int(line.split()[1])
 
 
 def broken(ratios: dict[str, float], kind: str) -> list[str]:
