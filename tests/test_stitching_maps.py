@@ -245,7 +245,7 @@ def test_entropic_uses_the_permutation_and_the_gradient_of_the_relaxation(seed):
 def test_wide_stitches_solve_the_assignment_rarely_and_are_judged_by_the_best(n, solved, monkeypatch):
     A, B = normal(300, n).relu(), normal(300, n, seed=1).relu()
     stitch, calls = Entropic(Statistics.of(A, B)).train(), []
-    module = sys.modules["intertwine.stitching.maps.scaled_permutations"]
+    module = sys.modules["intertwine.stitching.maps.permutations"]
     monkeypatch.setattr(module, "assignment", lambda *a, **k: calls.append(1) or assignment(*a, **k))
     for step in range(12):
         assert GReLU(n).contains(stitch.weight.detach().double(), tol=1e-5)

@@ -18,8 +18,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from intertwine.alignment.pairs import check_pair, pair
-from intertwine.alignment.row_sums import Crossing, crossed, rooted, triangle
-from intertwine.alignment.self_product import self_product
+from intertwine.alignment.products import Crossing, crossed, rooted, self_product, triangle
 from intertwine.devices import unit
 from intertwine.features import rows
 

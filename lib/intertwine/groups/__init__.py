@@ -3,15 +3,13 @@
 from intertwine.groups.activations import Activation, ActivationError, as_activation
 from intertwine.groups.affine import AffineIntertwiner, affine_intertwiners
 from intertwine.groups.base import MatrixGroup
-from intertwine.groups.centred_orthogonal import CentredOrthogonal
 from intertwine.groups.complex_diagonal import ComplexDiagonal, InterleavedComplexDiagonal
-from intertwine.groups.general_linear import GeneralLinear
+from intertwine.groups.general_linear import GeneralLinear, StabilizerOfOnes
 from intertwine.groups.intertwiner import intertwiner_group, intertwining_error
 from intertwine.groups.monomial import GReLU, Monomial, NonzeroMonomial, Permutations, SignedPermutations
-from intertwine.groups.orthogonal import Orthogonal
+from intertwine.groups.orthogonal import CentredOrthogonal, Orthogonal
 from intertwine.groups.scalar import Certificate, ScalarGroup
 from intertwine.groups.scalar_group import scalar_group
-from intertwine.groups.stabilizer_of_ones import StabilizerOfOnes
 
 __all__ = [
     "Activation",

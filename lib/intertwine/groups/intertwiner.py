@@ -9,11 +9,10 @@ from torch import Tensor
 
 from intertwine.groups.activations import Activation, as_activation
 from intertwine.groups.base import MatrixGroup
-from intertwine.groups.general_linear import GeneralLinear
+from intertwine.groups.general_linear import GeneralLinear, StabilizerOfOnes
 from intertwine.groups.matrices import gaussian
 from intertwine.groups.monomial import Monomial
 from intertwine.groups.scalar_group import scalar_group
-from intertwine.groups.stabilizer_of_ones import StabilizerOfOnes
 
 
 def intertwiner_group(activation: str | Callable[[Tensor], Tensor] | Activation, n: int) -> MatrixGroup:

@@ -1,24 +1,18 @@
 """All layers of one model against all layers of another."""
 
 from collections.abc import Callable, Sequence
-from itertools import product
 
 import pandas as pd
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import interpolate
 
-from intertwine.alignment import Statistics
-from intertwine.checks import check_tensor, warn
+from intertwine.checks import check_tensor
 from intertwine.similarity.blocks import Blocks
-from intertwine.similarity.cca import MORE
-from intertwine.similarity.inputs import Spatial
+from intertwine.similarity.inputs import Spatial, of_one_size
 from intertwine.similarity.layer_hsic import all_samples, ratios
-from intertwine.similarity.moments import compressed
+from intertwine.similarity.moments import by_moments
 from intertwine.similarity.registry import MEASURES, Measure, as_measure
-
-SHOWN = 4  # pairs of layers in a warning
 
 
 def compare(
@@ -102,40 +96,12 @@ def compare(
     sides = ((model1, layers), (model2, layers2))
     blocks = Blocks(*sides, images, spatial, memory=memory, device=device, batch_size=batch_size)
     if measure.needs == "moments":
-        values = _by_moments(blocks, measure, layers, layers2)
+        values = by_moments(blocks, measure, layers, layers2)
     elif not by_grams:
         values = _by_features(blocks, measure, spatial, len(layers))
     else:
         values = ratios(all_samples(blocks, measure.name), len(layers))
     return pd.DataFrame(values.numpy(force=True), index=list(layers), columns=list(layers2))
-
-
-def _by_moments(
-    blocks: Blocks, measure: Measure, layers: Sequence[str], layers2: Sequence[str]
-) -> Float[Tensor, "p q"]:
-    """The measure between p layers and q others, from second moments streamed over the blocks."""
-    pairs = [(i, len(layers) + j) for i in range(len(layers)) for j in range(len(layers2))]
-    # for each pair apart: on maps of unlike sizes the moments of a layer depend on the other one
-    totals: dict[tuple[int, int], Statistics] = {}
-    for block in blocks:
-        for i, j in pairs:
-            new = Statistics.of(*_of_one_size(block[i], block[j]))
-            totals[i, j] = totals[i, j] + new if (i, j) in totals else new
-    values, forced = [], []
-    for (one, two), pair in zip(product(layers, layers2), pairs, strict=True):
-        moments = totals[pair]
-        # a few rows with these moments: so no measure needs a second form, of moments
-        X, Y = compressed(moments)
-        values.append(measure(X, Y))
-        if measure.forced and measure.forced(X, Y, moments.n):
-            forced.append(f"{one!r} ({X.shape[1]}) and {two!r} ({Y.shape[1]})")
-    if forced:
-        rest = f", and {len(forced) - SHOWN} more" * (len(forced) > SHOWN)
-        warn(
-            f"Expected more samples for {measure.name!r} of so many channels, was given {moments.n}: it is "
-            f"1, wholly or in part, whatever the features, for {', '.join(forced[:SHOWN])}{rest}; {MORE}."
-        )
-    return torch.stack(values).view(len(layers), -1)
 
 
 def _by_features(blocks: Blocks, measure: Measure, spatial: Spatial, first: int) -> Float[Tensor, "p q"]:
@@ -147,20 +113,6 @@ def _by_features(blocks: Blocks, measure: Measure, spatial: Spatial, first: int)
         )
     layers = [torch.cat(parts) for parts in zip(*blocks, strict=True)]
     # where positions are averaged or flattened, sizes need not agree
-    one_size = _of_one_size if spatial == "samples" else lambda X, Y: (X, Y)
+    one_size = of_one_size if spatial == "samples" else lambda X, Y: (X, Y)
     values = [measure(*one_size(X, Y), spatial=spatial) for X in layers[:first] for Y in layers[first:]]
     return torch.stack(values).view(first, -1)
-
-
-def _of_one_size(X: Float[Tensor, "n ..."], Y: Float[Tensor, "n ..."]) -> tuple[Tensor, Tensor]:
-    """Feature maps resampled to the larger of both sizes by nearest neighbours."""
-    if X.ndim != Y.ndim or (X.ndim == 3 and X.shape[1] != Y.shape[1]):
-        raise ValueError(
-            f"Expected layers with the same kind of positions for spatial='samples', was given features "
-            f"{tuple(X.shape)} and {tuple(Y.shape)}: choose spatial='mean' or 'features'."
-        )
-    if X.ndim <= 3 or X.shape[2:] == Y.shape[2:]:
-        return X, Y
-    size = [max(sides) for sides in zip(X.shape[2:], Y.shape[2:], strict=True)]
-    # nearest neighbours by default: a linear interpolation would make new values
-    return interpolate(X, size), interpolate(Y, size)

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.alignment.self_product import self_product
+from intertwine.alignment.products import self_product
 from intertwine.checks import check_tensor
 
 Kernel = Literal["linear", "rbf", "max"] | Callable[[Tensor], Tensor]

@@ -6,6 +6,7 @@ from typing import Literal, get_args
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.nn.functional import interpolate
 
 from intertwine.alignment.channel_statistics import CONSTANT
 from intertwine.checks import check_choice, check_tensor
@@ -82,6 +83,20 @@ def flat(X: Float[Tensor, "n ..."], spatial: Spatial | None) -> Float[Tensor, "n
         return X.flatten(1)
     X = X if X.ndim == 3 else X.flatten(2).mT  # a view: kernels read the channels one by one
     return X.mean(1) if spatial == "mean" else X
+
+
+def of_one_size(X: Float[Tensor, "n ..."], Y: Float[Tensor, "n ..."]) -> tuple[Tensor, Tensor]:
+    """Feature maps resampled to the larger of both sizes by nearest neighbours."""
+    if X.ndim != Y.ndim or (X.ndim == 3 and X.shape[1] != Y.shape[1]):
+        raise ValueError(
+            f"Expected layers with the same kind of positions for spatial='samples', was given features "
+            f"{tuple(X.shape)} and {tuple(Y.shape)}: choose spatial='mean' or 'features'."
+        )
+    if X.ndim <= 3 or X.shape[2:] == Y.shape[2:]:
+        return X, Y
+    size = [max(sides) for sides in zip(X.shape[2:], Y.shape[2:], strict=True)]
+    # nearest neighbours by default: a linear interpolation would make new values
+    return interpolate(X, size), interpolate(Y, size)
 
 
 def centred(X: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:

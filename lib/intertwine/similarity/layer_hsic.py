@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from intertwine.alignment.channel_statistics import CONSTANT
-from intertwine.alignment.self_product import self_product
+from intertwine.alignment.products import self_product
 from intertwine.features import rows
 from intertwine.similarity.blocks import Blocks, LayerFeatures
 from intertwine.similarity.grams import max_gram

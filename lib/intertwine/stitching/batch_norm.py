@@ -1,11 +1,14 @@
-"""Batch norm's statistics, estimated again behind a stitch."""
+"""Batch norm behind stitches: its statistics estimated again, or kept apart for each of several."""
 
+import copy
 from collections.abc import Iterable
+from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from intertwine.stitching.maps import Birkhoff, Stitch
 from intertwine.training.outputs import Values, evaluating
 
 REESTIMATED = 10_000  # training images that the statistics are averaged over
@@ -45,3 +48,18 @@ def reestimate(network: nn.Module, batches: Iterable[Values]) -> None:
                 break
     for norm, momentum in zip(norms, before, strict=True):
         norm.momentum = momentum
+
+
+class Apart(nn.Module):
+    """A batch norm for each of several batches that are joined to one."""
+
+    def __init__(self, norm: nn.Module, stitches: list[Stitch]) -> None:
+        super().__init__()
+        self.norms = nn.ModuleList(copy.deepcopy(norm) for _ in stitches)
+        pairs = zip(self.norms, stitches, strict=True)
+        ours = (norm for norm, stitch in pairs if isinstance(stitch, Birkhoff))
+        self.of_birkhoff: list[Any] = [*ours]
+
+    def forward(self, x: Tensor) -> Tensor:
+        parts = zip(self.norms, x.chunk(len(self.norms)), strict=True)
+        return torch.cat([norm(part) for norm, part in parts])

@@ -20,10 +20,9 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 from intertwine import devices
 from intertwine.chains import subchain
 from intertwine.data import Dataset
-from intertwine.stitching.batch_norm import REESTIMATED, tracked
-from intertwine.stitching.joined import Apart, stitched
+from intertwine.stitching.batch_norm import REESTIMATED, Apart, tracked
 from intertwine.stitching.maps import Full, Stitch
-from intertwine.stitching.rungs import Rung, check_rungs, layers_of
+from intertwine.stitching.rungs import Rung, check_rungs, layers_of, stitched
 from intertwine.training import Batches, build_optimizer
 from intertwine.training.batches import fill_of
 from intertwine.training.evaluate import check_data, correct

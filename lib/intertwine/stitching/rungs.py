@@ -1,11 +1,12 @@
-"""A stitch among many, and which may stand on one ladder."""
+"""The stitches of a ladder: which may stand on one, and what all of them make of one batch."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
-from torch import nn
+import torch.nn.functional as F
+from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from intertwine.chains import is_chain
@@ -63,3 +64,16 @@ def check_rungs(model1: nn.Module, model2: nn.Module, rungs: Mapping[Any, Rung])
                 f"of epochs, was given {type(each.stitch).__name__} for {each.recipe.epochs}: use stitch_at."
             )
     return names[0]
+
+
+def stitched(stitches: list[Stitch], x: Tensor) -> Tensor:
+    """What each stitch makes of x, one after another along the first axis, by one product of matrices."""
+    with torch.autocast(x.device.type, enabled=False):
+        weight = torch.cat([each.weight for each in stitches])
+        biases = [weight.new_zeros(len(each.weight)) if each.bias is None else each.bias for each in stitches]
+    bias = None if all(each.bias is None for each in stitches) else torch.cat(biases)
+    y = F.linear(
+        x.movedim(1, -1) if x.ndim == 4 else x, weight.to(x.dtype), bias if bias is None else bias.to(x.dtype)
+    )
+    y = y.unflatten(-1, (len(stitches), -1)).movedim(-2, 0).flatten(0, 1)
+    return y.movedim(-1, 1) if x.ndim == 4 else y

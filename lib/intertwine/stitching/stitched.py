@@ -13,8 +13,7 @@ from torch import Tensor, nn
 from intertwine.data import Dataset
 from intertwine.data.dataset import check_dataset
 from intertwine.features import CHANNELS_FIRST, CHANNELS_LAST, channel_axis, channels_first, lookup
-from intertwine.stitching.hooked import by_hooks
-from intertwine.stitching.split import Untraceable, split
+from intertwine.stitching.split import Untraceable, by_hooks, split
 from intertwine.stitching.stitch_recipes import STILL, StitchRecipe
 from intertwine.training import evaluate
 from intertwine.training.outputs import Values, as_tuple, as_values, outputs

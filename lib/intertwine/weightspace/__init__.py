@@ -13,9 +13,8 @@ from intertwine.weightspace.uses.balance import balance, imbalance
 from intertwine.weightspace.uses.biases import Folded, centre, fold_biases
 from intertwine.weightspace.uses.canonical import canonicalise
 from intertwine.weightspace.uses.equivalent import Equivalence, equivalent
-from intertwine.weightspace.uses.export import export
 from intertwine.weightspace.uses.fold import fold
-from intertwine.weightspace.uses.mappings import Mapping, Slice, mappings
+from intertwine.weightspace.uses.mappings import Mapping, Slice, export, mappings
 from intertwine.weightspace.uses.match import match
 from intertwine.weightspace.uses.prune import prune
 from intertwine.weightspace.uses.rotate import hadamard, rotate

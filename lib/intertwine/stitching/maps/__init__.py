@@ -13,9 +13,15 @@
 """
 
 from intertwine.stitching.maps.matrices import Full, LowRank, OrthogonalMap, Sparse
-from intertwine.stitching.maps.scaled_permutations import Birkhoff, Entropic, Matched
+from intertwine.stitching.maps.permutations import (
+    Birkhoff,
+    Entropic,
+    Identity,
+    Matched,
+    Permutation,
+    RandomPermutation,
+)
 from intertwine.stitching.maps.stitch import FromMatrix, Stitch, options_of
-from intertwine.stitching.maps.untrained import Identity, Permutation, RandomPermutation
 
 KINDS: dict[str, type] = {
     "identity": Identity,

@@ -18,12 +18,12 @@ Read in this order:
 5. `verify`: outputs and representations before and after an element, compared with what the labels predict.
 6. `check`: the same as a test, which `find_symmetries` makes before it returns.
 7. `equivalent`: whether two networks compute the same, and which module broke.
-8. `mappings`: which modules write and read each space, and where; `prune` removes units there, and
-   `declared` sets the sizes that modules say of themselves; `export` gives this, groups, shapes and the
-   graph of the run as plain data.
+8. `mappings`: which modules write and read each space, and where; this, groups, shapes and the graph of the
+   run as plain data. `prune` removes units there, and `declared` sets the sizes that modules say of
+   themselves.
 9. `fold` and `rotate`: gains of norms become 1; Hadamard matrices spread outliers.
-   `left`: what they leave, and why, in one warning. `untie`: a copy in which tied embeddings are two.
+   `untie`: a copy in which tied embeddings are two.
 10. `biases`: what a bias adds goes into others, and layer norms see no mean; these moves add, not multiply.
-11. `given`: what is given as a space, refused where it is none.
+11. `messages`: the error where no space is given, and the one warning of what is left, and why.
 12. `transform_outputs`: any matrix on the outputs of layers alone, another function (a sanity rotation).
 """

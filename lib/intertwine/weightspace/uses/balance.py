@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from intertwine.weightspace.act.space import Moved, WeightSpace
 from intertwine.weightspace.trace.given import eager, named_tensors
-from intertwine.weightspace.uses.given import check_space
+from intertwine.weightspace.uses.messages import check_space
 
 Logs = Mapping[str, Float[Tensor, "k b n"]]
 

@@ -13,9 +13,8 @@ from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.rules.axes import single
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.uses.check import noisy, outputs, unchanged
-from intertwine.weightspace.uses.given import check_space
-from intertwine.weightspace.uses.left import warn_of, why
 from intertwine.weightspace.uses.mappings import Entries, on_axis
+from intertwine.weightspace.uses.messages import check_space, warn_of, why
 
 Way = tuple[tuple[str, ...], Callable[[State], State | None]]
 """The biases that take one over, and what becomes of all weights."""

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from intertwine.weightspace.act.space import Moved, WeightSpace
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move, dual
-from intertwine.weightspace.uses.given import check_space
+from intertwine.weightspace.uses.messages import check_space
 from intertwine.weightspace.uses.rows import Rows, joined, split, wider
 from intertwine.weightspace.uses.sweep import normal_scalars, sweep
 

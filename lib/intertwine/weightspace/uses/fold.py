@@ -9,8 +9,7 @@ from intertwine.weightspace.act.space import Moved, WeightSpace
 from intertwine.weightspace.rules.axes import single
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move
-from intertwine.weightspace.uses.given import check_space
-from intertwine.weightspace.uses.left import in_words, warn_of, why
+from intertwine.weightspace.uses.messages import check_space, in_words, warn_of, why
 from intertwine.weightspace.uses.sweep import solved
 
 

@@ -1,7 +1,7 @@
-"""Which modules write and which read each hidden space, and where on their weights, as a plain list."""
+"""What was found, as plain data: who writes and who reads each space, and where; all of it, for JSON."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Int
@@ -11,7 +11,7 @@ from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.rules.axes import Axis, Unit, length, resolve
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.trace.run import Part
-from intertwine.weightspace.uses.given import check_space
+from intertwine.weightspace.uses.messages import check_space
 
 Entries = Int[Tensor, "copies n size"]
 
@@ -110,6 +110,57 @@ def mappings(space: WeightSpace) -> list[Mapping]:
     return found
 
 
+def export(space: WeightSpace) -> dict[str, Any]:
+    """Hidden spaces with group, dimension and reason, their weights by module, and the graph of the run.
+
+    Example:
+        >>> import json
+        >>> import torch
+        >>> from torch import nn
+        >>> from intertwine.weightspace import find_symmetries
+        >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
+        >>> text = json.dumps(export(find_symmetries(model, torch.zeros(1, 3))))
+        >>> found = json.loads(text)
+        >>> (hidden,) = found["spaces"]
+        >>> hidden["group"], hidden["why"], hidden["readers"][0]["module"]
+        ('Σ_4 ⋉ (R_{>0})^4', ['relu'], '2')
+        >>> found["weights"]["2.bias"]
+        {'shape': [2], 'stays': "the model's output"}
+
+    Args:
+        space: the symmetries of the network.
+
+    Returns:
+        A dictionary of
+
+        - `dimension`: of the whole group;
+        - `spaces`: dictionaries with `index`, `name`, `kind`, `group`, `units`, `blocks`, `base` (the index
+          of the space whose units are the blocks, or None), `dimension`, `why` (the operations that decide
+          the group), and `writers` and `readers`, which are those of `mappings`;
+        - `weights`: name → the `shape` of each parameter, and of each buffer that a node takes, and the
+          reason why it `stays`, None if it moves or is no parameter;
+        - `nodes`, `edges`: those of `WeightSpace.graph`, edges with the indices of nodes and of spaces.
+    """
+    check_space(space)
+    nodes, edges = space.graph()
+    spaces = []
+    for hidden, mapping in zip(space.spaces, mappings(space), strict=True):
+        what = {"index": hidden.index, "name": hidden.name, "kind": mapping.kind, "group": hidden.group}
+        what |= {"units": hidden.size, "blocks": hidden.blocks, "base": hidden.base}
+        what |= {"dimension": hidden.dimension, "why": [*hidden.why]}
+        spaces.append(what | {"writers": _plain(mapping.writers), "readers": _plain(mapping.readers)})
+    run, stays = space.inference.run, space.solution.stays
+    taken = {name for node in nodes for name in node.weights} | stays.keys()  # no counters of batches
+    shapes = {name: shape for name, shape in map(run.stored, run.names) if name in taken}
+    return {
+        "dimension": space.dimension,
+        "spaces": spaces,
+        "weights": {k: {"shape": [*shape], "stays": stays.get(k)} for k, shape in shapes.items()},
+        "nodes": [node._asdict() for node in nodes],
+        "edges": [edge._asdict() for edge in edges],
+    }
+
+
 def entries_of(space: WeightSpace, hidden: HiddenSpace) -> Iterator[tuple[int, int, Entries, Unit]]:
     """Where the units of a space lie: the number of a parameter, an axis, entries on it, and the factor."""
     run = space.inference.run
@@ -152,3 +203,7 @@ def _kind(hidden: HiddenSpace) -> str:
     if hidden.matrices is not None:
         return "rotation" if hidden.matrices.self_dual else "linear"
     return "scale" if hidden.logs else "permutation"
+
+
+def _plain(side: tuple[Slice, ...]) -> list[dict[str, Any]]:
+    return [each._asdict() for each in side]  # JSON would make lists without names of named tuples

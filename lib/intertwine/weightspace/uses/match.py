@@ -16,7 +16,7 @@ from intertwine.weightspace.rules.axes import single
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move, dual
 from intertwine.weightspace.trace.trace import trace
-from intertwine.weightspace.uses.given import check_space
+from intertwine.weightspace.uses.messages import check_space
 from intertwine.weightspace.uses.rows import Rows, joined, places, rows, sides, split, wider
 from intertwine.weightspace.uses.sweep import normal_scalars, solved, sweep
 

@@ -10,8 +10,8 @@ from intertwine.checks import check_evaluation_mode
 from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.trace.given import AnyModel, eager, named_tensors, replica
 from intertwine.weightspace.uses.declared import declare, fit
-from intertwine.weightspace.uses.given import check_space
 from intertwine.weightspace.uses.mappings import entries_of
+from intertwine.weightspace.uses.messages import check_space
 
 
 def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]], inputs: Any) -> AnyModel:

@@ -11,8 +11,7 @@ from intertwine.groups import Orthogonal
 from intertwine.weightspace.act.space import Moved, WeightSpace
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move
-from intertwine.weightspace.uses.given import check_space
-from intertwine.weightspace.uses.left import in_words, warn_of, why
+from intertwine.weightspace.uses.messages import check_space, in_words, warn_of, why
 
 
 def rotate(space: WeightSpace, model: Any, seed: int, names: Collection[str] | None = None) -> Moved:

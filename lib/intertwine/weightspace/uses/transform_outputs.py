@@ -9,7 +9,7 @@ from torch import Tensor
 from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.act.weights import AnyWeights
 from intertwine.weightspace.rules.axes import single
-from intertwine.weightspace.uses.given import check_space
+from intertwine.weightspace.uses.messages import check_space
 
 
 def transform_outputs(

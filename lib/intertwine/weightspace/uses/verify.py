@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from intertwine.weightspace.act.space import Given, WeightSpace
 from intertwine.weightspace.trace.trace import trace
-from intertwine.weightspace.uses.given import check_space
+from intertwine.weightspace.uses.messages import check_space
 
 if TYPE_CHECKING:
     import pandas as pd

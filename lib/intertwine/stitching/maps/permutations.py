@@ -1,12 +1,35 @@
-"""Permutations with positive scales, G_ReLU: matched once, or moved by the task loss through a relaxation."""
+"""Permutations: fixed ones, as the identity is; with positive scales, G_ReLU; relaxed, for the task loss."""
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine.alignment import LinearMap, Statistics, assignment, g_relu
+from intertwine.alignment import LinearMap, Statistics, assignment, g_relu, permutation
 from intertwine.stitching.junction import Junction
 from intertwine.stitching.maps.stitch import Stitch, parameter
+
+
+class Identity:
+    """No stitch, the baseline: channels that only one of the layers has are dropped, or 0. Not trained."""
+
+    @staticmethod
+    def start(junction: Junction, generator: torch.Generator) -> LinearMap:
+        return LinearMap(torch.eye(*junction.widths[::-1]))
+
+
+class Permutation:
+    """The permutation nearest to the activations. Not trained."""
+
+    fit = staticmethod(permutation)
+
+
+class RandomPermutation:
+    """A permutation drawn at random, the baseline of permutations with scales. Not trained."""
+
+    @staticmethod
+    def start(junction: Junction, generator: torch.Generator) -> LinearMap:
+        (p, q), most = junction.widths, max(junction.widths)
+        return LinearMap(torch.eye(most)[torch.randperm(most, generator=generator)][:q, :p])
 
 
 def best_match(statistics: Statistics) -> tuple[Float[Tensor, "p q"], Tensor, Tensor, Float[Tensor, " k"]]:

@@ -1,10 +1,29 @@
-"""What a verb leaves although it was asked for all that it can do, and why: said in one warning."""
+"""What the uses say: an error where no space is given, one warning of what they leave, and why."""
 
 import warnings
 from collections.abc import Mapping
 
+from torch import nn
+
+from intertwine.checks import kind
 from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.solve.hidden import HiddenSpace
+
+
+def check_space(given: object) -> None:
+    """Raise ValueError, in one sentence, unless this is a space, as `find_symmetries` returns it.
+
+    Example:
+        >>> import torch
+        >>> from intertwine.weightspace import find_symmetries
+        >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
+        >>> check_space(find_symmetries(model, torch.zeros(1, 3)))
+    """
+    if not isinstance(given, WeightSpace):
+        instead = "give the model after it" if isinstance(given, nn.Module) else "call it on the model"
+        raise ValueError(
+            f"Expected first the space that find_symmetries returns, was given {kind(given)}: {instead}."
+        )
 
 
 def warn_of(done: str, left: Mapping[str, str]) -> None:
