@@ -64,6 +64,30 @@ def test_each_stitch_is_the_one_that_is_trained_alone(layers, targets):
         assert history[-1][layer]["loss"] == pytest.approx(told["test_loss"], rel=1e-3)
 
 
+class Scaled(Full):
+    """A stitch of one's own, with parameters in a module of it."""
+
+    def __init__(self, start: Full) -> None:
+        super().__init__(start.weight, start.bias)
+        self.scales = nn.Module()
+        self.scales.bias = nn.Parameter(torch.ones(len(start.weight)))
+
+    @property
+    def weight(self) -> torch.Tensor:
+        return self.scales.bias[:, None] * self.matrix
+
+
+def test_what_decays_of_a_stitch_of_ones_own_is_what_decays_where_it_is_trained_alone():
+    f, g, recipe = network(0), network(1), replace(FROZEN, epochs=1, weight_decay=0.1)
+    start = Scaled(drawn(6))
+    place = Junction(f, g, "relu2", TRAIN, device="cpu", dtype="float32")
+    alone = stitch_at(place, copy.deepcopy(start), recipe=recipe, seed=5).stitch
+    ladder = Ladder(f, g, {0: Rung("relu2", start, recipe)}, TRAIN, TEST, **EXACT)
+    climb([ladder])
+    found = ladder.rungs[0].stitch.state_dict()
+    torch.testing.assert_close(found, alone.state_dict(), rtol=1e-4, atol=1e-5)
+
+
 def test_networks_without_batch_norm_low_ranks_and_a_start_that_is_judged():
     f, g = network(0, norm=False), network(1, norm=False)
     start = LowRank.draw((6, 6), generator(), rank=2)

@@ -180,12 +180,12 @@ def channels_first(model: nn.Module, layer: str, image: Float[Tensor, "n ..."]) 
     ran: list[tuple[bool, int]] = []
     seen: list[int] = []
 
-    def run(changed: int | None) -> Tensor:
+    def run(touched: int | None) -> Tensor:
         ran.clear()
 
         def keep(module: nn.Module, inputs: object, output: Any) -> Tensor | None:
             ran.append((isinstance(module, CHANNELS_FIRST), getattr(output, "ndim", 0)))
-            if len(ran) != changed:
+            if len(ran) != touched:
                 return None
             output = output.clone()
             # by more than any activation, so that no ReLU hides it
@@ -196,6 +196,7 @@ def channels_first(model: nn.Module, layer: str, image: Float[Tensor, "n ..."]) 
             for module in model.modules():
                 if isinstance(module, CHANNELS_FIRST + CHANNELS_LAST):
                     hooks.enter_context(module.register_forward_hook(keep))
+            # registered after `keep`, so that the layer itself has been counted when its number is taken
             own = lookup(model, [layer])[layer]
             hooks.enter_context(own.register_forward_hook(lambda *_: seen.append(len(ran))))
             return _run(model, [layer], image)[layer]

@@ -43,6 +43,7 @@ def numbers(values: Any, name: str = "numbers") -> Numbers:
             return array
         if not isinstance(strange, float | np.floating):
             raise ValueError(f"Expected {name} of integers, fractions or floats, was given {strange!r}.")
+    # O: with a float among the fractions; b: False and True count as 0.0 and 1.0
     if array.dtype.kind not in "fbO":
         raise ValueError(f"Expected {name} of real numbers, was given {array.dtype}.")
     array = array.astype(np.float64, copy=False)

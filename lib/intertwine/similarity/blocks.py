@@ -50,7 +50,8 @@ class Blocks:
             lookup(model, layers, which)
         self._sides = [(_moved(model, self.device), layers) for model, layers in (first, second)]
         self._inputs, self._spatial, self._batch = images, spatial, batch_size
-        self._first = [
+        # layers whose three axes are (n, channels, positions), of each model: `rows` turns them
+        self._turned = [
             {
                 k
                 for k, x in activations(*side, images[:1]).items()
@@ -61,9 +62,9 @@ class Blocks:
         self.images = len(images)
         self.layers = len(first[1]) + len(second[1])
         numbers = sum(Z.numel() for Z in self.rows(torch.arange(1)))  # of one image
-        whole = len(images) * numbers * NUMBER
-        self.whole = 2 * whole <= memory  # the rest is for blocks in use
-        self.size = _block_size(len(images), numbers, self.layers, memory - whole if self.whole else memory)
+        total = len(images) * numbers * NUMBER  # bytes
+        self.whole = 2 * total <= memory  # the rest is for blocks in use
+        self.size = _block_size(len(images), numbers, self.layers, memory - total if self.whole else memory)
         self._ranges = torch.arange(len(images)).split(self.size)
         self._cache: dict[int, LayerFeatures] = {}
 
@@ -83,10 +84,10 @@ class Blocks:
     def rows(self, which: Int[Tensor, " b"]) -> LayerFeatures:
         """The features of these images, by number."""
         images, block = self._inputs[which.to(self._inputs.device)], LayerFeatures()
-        for (model, layers), first in zip(self._sides, self._first, strict=True):
+        for (model, layers), turned in zip(self._sides, self._turned, strict=True):
             found = activations(model, layers, images, batch_size=self._batch)
             for layer in layers:
-                X = found[layer].mT if layer in first else found[layer]
+                X = found[layer].mT if layer in turned else found[layer]
                 if not X.sum(dtype=torch.float64).isfinite():
                     raise ValueError(
                         f"Expected finite features, layer {layer!r} returns NaN, infinite or huge ones: look "

@@ -91,8 +91,10 @@ def _linear_program(cost: np.ndarray) -> np.ndarray:
     p, q = cost.shape
     masses = np.repeat([1 / p, 1 / q], [p, q])
     kept = np.zeros((p, q), dtype=bool)
-    starts = np.union1d(np.arange(p) * q, np.arange(q) * p)  # mass moved in order: a plan that is possible
+    # a plan that is possible: both masses are laid along [0, pq), cut at multiples of q and of p
+    starts = np.union1d(np.arange(p) * q, np.arange(q) * p)
     kept[starts // q, starts // p] = True
+    # means for prices, which are not known yet
     new = _cheapest(cost - cost.mean(1, keepdims=True) - cost.mean(0))
     while new.any():
         kept |= new
@@ -113,5 +115,4 @@ def _linear_program(cost: np.ndarray) -> np.ndarray:
 
 def _cheapest(cost: np.ndarray) -> np.ndarray:
     """Whether an entry is among the four least of its row or of its column."""
-    # the four cheapest of each column and of each row
     return (cost <= np.sort(cost, 0)[:4][-1]) | (cost <= np.sort(cost, 1)[:, :4][:, -1:])

@@ -1,7 +1,8 @@
 """Batch norm behind stitches: its statistics estimated again, or kept apart for each of several."""
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -34,20 +35,27 @@ def reestimate(network: nn.Module, batches: Iterable[Values]) -> None:
     norms, seen = tracked(network), 0
     if not norms:
         return  # nothing would learn from the batches
-    # the caller's own, given back at the end
-    before = [norm.momentum for norm in norms]
-    with evaluating(network), torch.no_grad():
-        for norm in norms:
-            # else the old network's statistics would keep a share
-            norm.reset_running_stats()
-            norm.momentum = None  # an average over all batches
-            norm.train()
+    with evaluating(network), torch.no_grad(), averaging(norms):
         for inputs in batches:
             network(inputs)
             if (seen := seen + len(inputs[0] if isinstance(inputs, tuple) else inputs)) >= REESTIMATED:
                 break
-    for norm, momentum in zip(norms, before, strict=True):
-        norm.momentum = momentum
+
+
+@contextmanager
+def averaging(norms: Sequence[_BatchNorm]) -> Iterator[None]:
+    """Inside the `with` these norms take mean statistics of all batches, in place of those that they have."""
+    before = [norm.momentum for norm in norms]  # the caller's own, given back at the end
+    for norm in norms:
+        norm.reset_running_stats()  # else the old statistics would keep a share
+        norm.momentum = None  # an average over all batches
+        norm.train()
+    try:
+        yield
+    finally:
+        for norm, momentum in zip(norms, before, strict=True):
+            norm.momentum = momentum
+            norm.eval()
 
 
 class Apart(nn.Module):
@@ -57,9 +65,10 @@ class Apart(nn.Module):
         super().__init__()
         self.norms = nn.ModuleList(copy.deepcopy(norm) for _ in stitches)
         pairs = zip(self.norms, stitches, strict=True)
-        ours = (norm for norm, stitch in pairs if isinstance(stitch, Birkhoff))
-        self.of_birkhoff: list[Any] = [*ours]
+        # judged as permutations, which are other maps than those trained: `Ladder` re-estimates these alone
+        self.of_birkhoff: list[Any] = [norm for norm, stitch in pairs if isinstance(stitch, Birkhoff)]
 
     def forward(self, x: Tensor) -> Tensor:
+        # the batches are equally long, and in the order of the stitches
         parts = zip(self.norms, x.chunk(len(self.norms)), strict=True)
         return torch.cat([norm(part) for norm, part in parts])

@@ -117,7 +117,7 @@ def barriers(lines: pd.DataFrame, by: Sequence[str], accuracy: str = "accuracy")
                 f"{dict(zip(by, key, strict=True))}: name in `by` all columns that tell lines apart, such as "
                 "batch_norm."
             )
-        # the chord: what accuracy would be if it changed in proportion
+        # the chord: what accuracy would be if it changed in proportion; `one` is the end at fraction 1
         one, two = value[fraction == 1].item(), value[fraction == 0].item()
         rows.append([*key, one, two, min(one, two), (fraction * one + (1 - fraction) * two - value).max()])
     return pd.DataFrame(rows, columns=[*by, "one", "two", "worse", "barrier"])

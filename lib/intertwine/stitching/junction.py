@@ -174,6 +174,7 @@ class Junction:
 
     def judge(self, network: Stitched, name: str = "test") -> Judged:
         """How well a network that was stitched here does on a set; the accuracy is that of `evaluate`."""
+        # its front is ours, whose values are stored or computed here: only the rest has to run
         parts = [run_part(network.rest, values, self.precision(name)) for values in self.values(name)]
         logits, labels = torch.cat(parts).float(), self.labels(name)
         right = correct(logits, labels).double().mean().item()

@@ -91,6 +91,7 @@ def build(
     elif isinstance(start, str):
         # such as `affine`, which both the start and the trained kind have
         shared = options_of(_class(start, "start")).keys() & options
+        # untrained, so that it is a closed form where there is one
         first = build(start, junction, generator, **{each: options[each] for each in shared})
         if not isinstance(first, LinearMap):
             raise ValueError(f"Expected to start from a kind with a closed form, was given {start!r}.")

@@ -20,7 +20,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 from intertwine import devices
 from intertwine.chains import subchain
 from intertwine.data import Dataset
-from intertwine.stitching.batch_norm import REESTIMATED, Apart, tracked
+from intertwine.stitching.batch_norm import REESTIMATED, Apart, averaging, tracked
 from intertwine.stitching.maps import Full, Stitch
 from intertwine.stitching.rungs import Rung, check_rungs, layers_of, stitched
 from intertwine.training import Batches, build_optimizer
@@ -28,7 +28,7 @@ from intertwine.training.batches import fill_of
 from intertwine.training.evaluate import check_data, correct
 from intertwine.training.together import Steps, run_epoch
 
-BATCH = 500  # images at a time, where nothing is trained
+BATCH = 500  # images at a time, where nothing is trained: for a GPU, unlike 200 in `junction`
 
 
 class Ladder:
@@ -92,8 +92,10 @@ class Ladder:
         self.rungs = {k: r._replace(stitch=copy.deepcopy(r.stitch).to(self.device)) for k, r in ordered}
         self.recipe = next(iter(self.rungs.values())).recipe
         self.moving = self.recipe.batch_norm == "reestimated"
+        # a fused batch norm has no statistics: where these move every layer is a cut, so that none is fused
         cuts = {each.layer for each in self.rungs.values()} if not self.moving else {*places}
         one, self.model2 = (self._frozen(model, cuts) for model in (model1, model2))
+        # by layer: model 1 up to it, its stitches, and model 2 up to the next one, as trained and as judged
         self.parts: list[tuple[nn.Module, list[Stitch], nn.Module, nn.Module]] = []
         start, joined = 0, []
         groups = [(layer, [each for _, each in group]) for layer, group in self._by_layer()]
@@ -107,6 +109,7 @@ class Ladder:
             start = end
         self.stitches: list[Stitch] = joined
         images, labels = train.images.to(self.device), train.labels.to(self.device)
+        # none where nothing is re-estimated; else a copy, as a slice would keep all images in memory
         self.first_images, self.labels = images[: REESTIMATED * self.moving].clone(), labels
         self.test = test.images.to(self.device), test.labels.to(self.device)
         soft = torch.tensor([each.recipe.targets == "soft" for each in self.rungs.values()])
@@ -150,11 +153,18 @@ class Ladder:
         made = []
         for recipe in recipes:
             own = [each.stitch for each in self.rungs.values() if each.recipe == recipe]
-            named = [(f"{name in s.undecayed} {name}", p) for s in own for name, p in s.named_parameters()]
+            # decays are asked for by name alone, and two stitches may spare different names
+            named = [
+                (f"{name.rpartition('.')[2] in s.undecayed} {name}", p)
+                for s in own
+                for name, p in s.named_parameters()
+            ]
             made.append(build_optimizer(recipe, named, decays=lambda name: name.startswith("False")))
+        # each group keeps the rates that it was made with
         first, *others = made
         for group in [group for each in others for group in each.param_groups]:
             first.add_param_group(group)
+        # where no stitch has a bias, the group of what does not decay is empty
         first.param_groups[:] = [group for group in first.param_groups if group["params"]]
         return first
 
@@ -184,6 +194,7 @@ class Ladder:
         smooth = self.recipe.label_smoothing
         each_loss = F.cross_entropy(flat, wanted, label_smoothing=smooth, reduction="none")
         losses = each_loss.unflatten(0, logits.shape[:2]).mean(1)
+        # most penalties are the number 0.0, which `stack` would refuse
         penalties = torch.stack([losses.new_zeros(()) + each.penalty() for each in self.stitches])
         return losses + penalties, _hits(logits, labels)
 
@@ -197,6 +208,7 @@ class Ladder:
     def _mode(self, *, training: bool) -> None:
         for each in self.stitches:
             each.train(training)
+        # both networks, as in godfrey2022; the narrowed parts share their norms with those of `behind`
         for front, _, _, behind in self.parts if self.moving else ():
             for norm in (*tracked(front), *tracked(behind)):
                 norm.train(training)
@@ -229,19 +241,10 @@ class Ladder:
     def _reestimate(self, fixed: Mapping[Stitch, Stitch]) -> None:
         """Take statistics behind `Birkhoff` stitches anew, which are rounded to permutations now."""
         layers = [m for *_, behind in self.parts for m in behind.modules() if isinstance(m, Apart)]
-        norms = [norm for layer in layers for norm in layer.of_birkhoff]
-        if not norms:
-            return
-        before = [norm.momentum for norm in norms]
-        for norm in norms:
-            norm.reset_running_stats()
-            norm.momentum = None  # an average over all batches
-            norm.train()
-        for x in self.first_images.split(BATCH):
-            self._logits(_channels_last(x), fixed)
-        for norm, momentum in zip(norms, before, strict=True):
-            norm.momentum = momentum
-            norm.eval()
+        if norms := [norm for layer in layers for norm in layer.of_birkhoff]:
+            with averaging(norms):
+                for x in self.first_images.split(BATCH):
+                    self._logits(_channels_last(x), fixed)
 
 
 def _channels_last(x: Tensor) -> Tensor:

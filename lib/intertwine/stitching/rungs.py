@@ -50,6 +50,7 @@ def check_rungs(model1: nn.Module, model2: nn.Module, rungs: Mapping[Any, Rung])
     if not rungs or (strange := [r.layer for r in rungs.values() if r.layer not in names[0]]):
         given = f"'{strange[0]}'" if rungs else "no stitch"
         raise ValueError(f"Expected stitches after layers of {', '.join(names[0])}, was given {given}.")
+    # made equal in what a stitch may have of its own: all else decides on the batches or on every step
     recipes = {replace(r.recipe, lr=1.0, weight_decay=0.0, targets="hard") for r in rungs.values()}
     if len(recipes) > 1:
         raise ValueError(
@@ -57,6 +58,7 @@ def check_rungs(model1: nn.Module, model2: nn.Module, rungs: Mapping[Any, Rung])
             "batches: put the others on a ladder of their own."
         )
     for each in rungs.values():
+        # a ladder calls `advance` once an epoch: half of the training has to be the end of one
         changes = type(each.stitch).advance is not Stitch.advance
         if changes and not (isinstance(each.stitch, Birkhoff) and each.recipe.epochs % 2 == 0):
             raise ValueError(
@@ -69,11 +71,16 @@ def check_rungs(model1: nn.Module, model2: nn.Module, rungs: Mapping[Any, Rung])
 def stitched(stitches: list[Stitch], x: Tensor) -> Tensor:
     """What each stitch makes of x, one after another along the first axis, by one product of matrices."""
     with torch.autocast(x.device.type, enabled=False):
-        weight = torch.cat([each.weight for each in stitches])
-        biases = [weight.new_zeros(len(each.weight)) if each.bias is None else each.bias for each in stitches]
+        weights = [each.weight for each in stitches]  # once: some compute theirs whenever they are asked
+        biases = [
+            w.new_zeros(len(w)) if each.bias is None else each.bias
+            for w, each in zip(weights, stitches, strict=True)
+        ]
+        weight = torch.cat(weights)
     bias = None if all(each.bias is None for each in stitches) else torch.cat(biases)
     y = F.linear(
         x.movedim(1, -1) if x.ndim == 4 else x, weight.to(x.dtype), bias if bias is None else bias.to(x.dtype)
     )
+    # from channels of all stitches side by side to their batches one after another
     y = y.unflatten(-1, (len(stitches), -1)).movedim(-2, 0).flatten(0, 1)
     return y.movedim(-1, 1) if x.ndim == 4 else y

@@ -50,6 +50,7 @@ def split(model: nn.Module, layer: str, *, shortcuts: bool = False) -> tuple[nn.
         return subchain(model, 0, end), subchain(model, end)
     # any other model is cut in the graph of its calls
     graph = _traced(model, layer)
+    # a step in place whose result nobody takes has no edge in the graph: a part would leave it out
     if lost := [str(node) for node in graph.nodes if not node.users and _in_place(model, node)]:
         raise Untraceable(f"Expected a use of what {lost[0]} returns, found none: write y = y.add_(x), say.")
     calls = [node for node in graph.nodes if node.op == "call_module" and node.target == layer]
@@ -65,6 +66,7 @@ def split(model: nn.Module, layer: str, *, shortcuts: bool = False) -> tuple[nn.
     values = _reached(node for node in graph.nodes if node.op == "placeholder")  # that depend on the input
     # constants and parameters are no values: both parts have them
     needed = {source for node in behind for source in node.all_input_nodes}
+    # in the order of the graph, by which model 1's shortcuts meet model 2's
     crossing = [node for node in graph.nodes if node in (needed & values) - behind - {cut}]
     if crossing and not shortcuts:
         names = ", ".join(str(node.target if node.op == "call_module" else node) for node in crossing)
@@ -147,7 +149,7 @@ def _part(model: nn.Module, graph: fx.Graph, inputs: list[fx.Node], outputs: lis
         # a front takes all inputs of the model, also those that it does not use
         if (node in wanted and node not in copies) or (node.op == "placeholder" and not inputs):
             copies[node] = part.node_copy(node, copies.__getitem__)
-    if inputs:
+    if inputs:  # a back, which ends with the model's own output node, copied above
         return fx.GraphModule(model, part)
     results = tuple(copies[node] for node in outputs)
     part.output(results if len(results) > 1 else results[0])
@@ -222,9 +224,9 @@ def by_hooks(model: nn.Module, layer: str, example: Tensor) -> tuple[nn.Module, 
     Raises:
         ValueError: more than the layer's output crosses the cut, or the layer is called twice.
     """
-    # checked on a second input: if anything else crossed the cut it would be that of the first
     front, back = Front(model, layer), Back(model, layer, example[:1])
-    other = back.example.flatten(1).flip(1).view_as(back.example)  # another input of the model
+    # checked on another input: whatever else crossed the cut would be that of the example
+    other = back.example.flatten(1).flip(1).view_as(back.example)
     if other.is_floating_point():  # as it may have one entry, or be the same both ways
         other = other + torch.rand(other.shape, generator=torch.Generator().manual_seed(0)).to(other)
     calls: list[int] = []

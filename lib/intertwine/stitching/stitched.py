@@ -22,18 +22,21 @@ SHORTCUTS = ("refuse", "stitched", "passed on")
 Layers = str | tuple[str, str]
 
 
-class Crossing(nn.Module):
-    """Values as the next part takes them: (n, channels, positions) turned to (n, positions, channels) or
-    back, or, where sizes are given, resampled to them; None leaves a value as it is.
-    """
+class Turned(nn.Module):
+    """Values (n, channels, positions) as (n, positions, channels), or back."""
 
-    def __init__(self, sizes: Sequence[tuple[int, ...] | None] = ()) -> None:
+    def forward(self, values: Values) -> Values:
+        return as_values(x.mT for x in as_tuple(values))
+
+
+class Resized(nn.Module):
+    """Feature maps resampled to these sizes; None leaves a value as it is."""
+
+    def __init__(self, sizes: Sequence[tuple[int, ...] | None]) -> None:
         super().__init__()
         self.sizes = sizes
 
     def forward(self, values: Values) -> Values:
-        if not self.sizes:
-            return as_values(x.mT for x in as_tuple(values))
         sized = zip(as_tuple(values), self.sizes, strict=True)
         return as_values(_resampled(x, size) if size else x for x, size in sized)
 
@@ -134,7 +137,8 @@ def cut(
         )
     for x, y in zip(ours[1:], theirs[1:], strict=True):
         wide, wanted, at1, at2 = (each.shape[channel_axis(each)] for each in (x, y, ours[0], theirs[0]))
-        if wanted != (at2 if shortcut == "stitched" else wide) or (shortcut == "stitched" and wide != at1):
+        # the map of the layers takes at1 channels to at2; what is passed on keeps its own
+        if (wide, wanted) != ((at1, at2) if shortcut == "stitched" else (wide, wide)):
             raise ValueError(
                 f"Expected shortcuts that can be {shortcut}, was given one of {wide} channels for one "
                 f"of {wanted}, at layers of {at1} and {at2}: choose others."
@@ -146,7 +150,7 @@ def cut(
     ]
     p, q = (values[0].shape[channel_axis(values[0])] for values in (ours, theirs))
     if any(sizes):
-        front = nn.Sequential(front, Crossing(sizes))
+        front = nn.Sequential(front, Resized(sizes))
     return front, front2, back, (p, q)
 
 
@@ -175,7 +179,7 @@ def _parts(
             )
     # stitches map the last axis of three, so such a signal is turned, and turned back before model 2
     elif channels_first(model, layer, example):
-        return nn.Sequential(front, Crossing()), nn.Sequential(Crossing(), back)
+        return nn.Sequential(front, Turned()), nn.Sequential(Turned(), back)
     return front, back
 
 

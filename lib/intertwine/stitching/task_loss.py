@@ -64,6 +64,7 @@ class Training:
         self.rows: list[dict[str, Any]] = [start]
         # the start is judged as every epoch is: on validation data no training ends worse than it began
         self.rank = self._judge(start)
+        # after `_judge`, which may re-estimate the batch norm that is copied
         self.best, self.chosen = copy.deepcopy(self.rest), 0
         if recipe.epochs:
             # decay would draw a bias to 0, and a point of a polytope into it: no map gets simpler by that
@@ -92,10 +93,12 @@ class Training:
 
     def result(self) -> Stitched:
         """The stitched network of the best epoch."""
+        # without an epoch there is no such column
         history = pd.DataFrame(self.rows).drop(columns="images_per_s", errors="ignore")
         # what is returned outlives the junction, and its owner may train it or move it
         front = copy.deepcopy(self.junction.front)
         made = Stitched(front, self.best, history, self.chosen, self.recipe)
+        # channels last was for speed here: what is returned has torch's own order
         return made.eval().to(memory_format=torch.contiguous_format)
 
     def _judge(self, row: dict[str, Any]) -> tuple[float, float]:
@@ -188,8 +191,9 @@ class _Batches(Batches):
                 theirs = as_tuple(run_part(at.front2, inputs, at.dtype))[0]
             elif self.both:
                 theirs = at.activations("train")[1][rows]
-            values = as_values((inputs, *(x[rows] for x in self.others)))
-            if not self.gathered:
+            if self.gathered:  # the inputs are stored values, with those of shortcuts
+                values = as_values((inputs, *(x[rows] for x in self.others)))
+            else:
                 values = run_part(at.front, inputs, at.dtype)
             yield values, labels, targets, theirs
 

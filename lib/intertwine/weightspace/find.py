@@ -102,8 +102,9 @@ def _solved(run: Run, model: nn.Module, failed: list[tuple[int, int]], group: Gr
     named = [*named_tensors(model)]
     weights = [(k, x) for k, x in named if isinstance(x, nn.Parameter) or id(x) in gains]
     floating = {k for k, x in weights if x.is_floating_point()}
-    moving = {k for k, x in named if id(x) in ordered}
-    inference = infer(run, *({k for k in run.names if run.stored(k)[0] in x} for x in (floating, moving)))
+    follows = {k for k, x in named if id(x) in ordered}
+    numbers = [{k for k in run.names if run.stored(k)[0] in x} for x in (floating, follows)]
+    inference = infer(run, trainable=numbers[0], ordered=numbers[1])
     for index, k in failed:
         inference.freeze((inference.of(Ref(index))[k],), "an element of it changed the outputs when checked")
     for label in inference.labels.values() if group else ():

@@ -81,6 +81,7 @@ class Matched(Stitch):
         super().__init__()
         self.widths = statistics.widths
         _, inputs, outputs, log_ratios = best_match(statistics)
+        # buffers: they follow the stitch to another device, and no step changes the match
         self.inputs, self.outputs = nn.Buffer(inputs), nn.Buffer(outputs)
         # logarithms: every step of a training leaves the scales positive
         self.log_scales = parameter(log_ratios)
@@ -144,7 +145,7 @@ class Entropic(Stitch):
             self.kept = best_permutation(self.scores)
         hard = self.kept
         if self.training:
-            self.steps += 1
+            self.steps += 1  # so only `forward` may ask for the weight while training, and once a step
             soft = _sinkhorn_of_logarithms(self.scores / self.temperature, self.sweeps)
             hard = hard + soft - soft.detach()  # hard forward, soft backward
         return self.log_scales.exp()[:, None] * hard

@@ -49,6 +49,7 @@ class Stitch(nn.Module, ABC):
     def forward(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         with torch.autocast(x.device.type, enabled=False):  # Sinkhorn's sweeps need float32
             weight = self.weight
+        # under autocast the product rounds weight and bias itself
         if not torch.is_autocast_enabled(x.device.type):
             weight = weight.to(x.dtype)
         bias = None if self.bias is None else self.bias.to(weight.dtype)
@@ -90,6 +91,7 @@ class FromMatrix(Stitch):
                 f"Expected to start from a map of {p} channels to {q}, was given one of {given}."
             )
         # a start with a bias may begin a kind without one, and the other way round
+        # a kind's own default stands in the signature of its `fit`
         affine = {**options_of(cls), **options}.get("affine", False)
         bias = torch.zeros(q) if first.bias is None else first.bias
         own = {name: value for name, value in options.items() if name != "affine"}
@@ -118,6 +120,7 @@ def options_of(kind: type) -> dict[str, Any]:
     # `fit` takes the statistics before its options, `start` the junction and the generator
     function, given = (kind.fit, 1) if hasattr(kind, "fit") else (kind.start, 2)  # type: ignore[attr-defined]
     parameters = [*inspect.signature(function).parameters.values()][given:]
+    # `first` is where a training starts, which `stitch_at` takes by itself
     own = (each for each in parameters if each.name != "first" and each.kind != each.VAR_KEYWORD)
     return {each.name: each.default for each in own}
 

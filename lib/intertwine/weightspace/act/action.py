@@ -74,6 +74,7 @@ class Action:
                 self.element.setdefault(follower.index, follower.identity())
                 self.scalars_only |= {edge.gain, edge.variance}
         # `sweep` makes an action for each space that it moves, which differs from the last in one move
+        # compared by identity: a move that was reordered since is another object
         same = {k for k, move in element.items() if previous and previous.element.get(k) is move}
         self._cache: dict[Any, tuple[Tensor | None, Tensor | None]] = {}
         self._duals: dict[int, Tensor] = {}

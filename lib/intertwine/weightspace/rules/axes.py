@@ -121,7 +121,7 @@ class Edge:
     gain: int
     why: str
     center: str
-    """the side that the other follows: "after" of batch norm, as any layer's output may be before it."""
+    """the side with the group, which the other follows: "after" of batch norm, its gain takes up scalars."""
     variance: int | None = None
     eps: float = 0.0
     part: int = 0

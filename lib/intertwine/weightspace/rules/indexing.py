@@ -12,7 +12,7 @@ from intertwine.weightspace.rules.views import view
 from intertwine.weightspace.trace.run import Call, Ref
 
 
-@rule("__getitem__", keeps=True)
+@rule("__getitem__", keeps=True)  # an index copies entries, so that zeros stay zeros
 def getitem(state: Inference, call: Call) -> Label | list[Label | Stack]:
     """A view, or entries by tensors of integers, which take the places of their axes."""
     index = call.args[1] if isinstance(call.args[1], tuple) else (call.args[1],)

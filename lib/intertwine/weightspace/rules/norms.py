@@ -41,7 +41,7 @@ def batch_norm(state: Inference, call: Call) -> Label:
 
     state.unify(x[1], mean, 1, "mean of batch_norm")
     state.unify(x[1], variance, 2, "variance of batch_norm")
-    if a["weight"] is None:
+    if a["weight"] is None:  # no gain could correct for ε, as `Action.state` does: no scalars go through
         state.permute_only((x[1],), "batch_norm without gain")
         return x
     shift = state.of(a["bias"])[0]
