@@ -151,11 +151,11 @@ def keep_freed_memory(device: torch.device) -> None:
         torch.empty(31 << 20, dtype=torch.uint8)
 
 
-def unit(tensors: Iterable[Tensor]) -> float:
+def rounding_unit(tensors: Iterable[Tensor]) -> float:
     """The largest rounding unit ε of these tensors' dtypes; 0 where all numbers are integers.
 
     Example:
-        >>> unit([torch.ones(2), torch.ones(2, dtype=torch.float64)]) == 2**-23
+        >>> rounding_unit([torch.ones(2), torch.ones(2, dtype=torch.float64)]) == 2**-23
         True
     """
     return max((torch.finfo(x.dtype).eps for x in tensors if x.is_floating_point()), default=0.0)
@@ -168,7 +168,7 @@ def tolerated(*models: nn.Module) -> float:
         >>> tolerated(nn.Linear(2, 3)), round(tolerated(nn.Linear(2, 3).bfloat16()), 3)
         (0.0001, 0.039)
     """
-    return max(1e-4, unit(x for model in models for x in model.parameters()) ** (2 / 3))
+    return max(1e-4, rounding_unit(x for model in models for x in model.parameters()) ** (2 / 3))
 
 
 def _multiplies_bfloat16(device: torch.device) -> bool:

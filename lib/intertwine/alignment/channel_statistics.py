@@ -19,7 +19,7 @@ from torch import Tensor
 
 from intertwine.alignment.pairs import check_pair, pair
 from intertwine.alignment.products import Crossing, crossed, rooted, self_product, triangle
-from intertwine.devices import unit
+from intertwine.devices import rounding_unit
 from intertwine.features import rows
 
 CONSTANT = 1e-12  # a channel of float64 is constant if it deviates by less than this share of its mean
@@ -79,7 +79,7 @@ class Statistics:
         check_pair(A, B)
         A, B = (rows(X.detach()) for X in (A, B))
         mean, root, crossing = rooted(A, B) if within else crossed(A, B)
-        total = Statistics(len(A), A.shape[1], mean, root, crossing, unit([A, B]))
+        total = Statistics(len(A), A.shape[1], mean, root, crossing, rounding_unit([A, B]))
         # a sum is finite only if all its terms are; squares, as products of huge numbers overflow later
         if not math.isfinite(total._squares.sum().item()):
             raise ValueError(

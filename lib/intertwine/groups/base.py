@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.devices import unit
+from intertwine.devices import rounding_unit
 from intertwine.groups.activations import Activation
 from intertwine.groups.matrices import checked_matrix, checked_rows
 from intertwine.groups.probe import Probe
@@ -171,7 +171,7 @@ class MatrixGroup(ABC):
         """
         wanted, given = checked_rows(X, self.n), checked_rows(Y, self.n)
         # what is smaller than the rounding of the entries determines nothing
-        return self._best(wanted, given, unit([X, Y]) if rounding is None else rounding).to(X)
+        return self._best(wanted, given, rounding_unit([X, Y]) if rounding is None else rounding).to(X)
 
     def normal(self, W: UnitRows, *, rounding: float | None = None) -> Float[Tensor, "n n"]:
         """The element A that moves W to its normal form AW, which is one for all matrices of W's orbit.
@@ -188,7 +188,7 @@ class MatrixGroup(ABC):
         are 1. `rounding` is as in `best`.
         """
         rows = checked_rows(W, self.n)
-        return self._normal(rows, unit([W]) if rounding is None else rounding).to(W)
+        return self._normal(rows, rounding_unit([W]) if rounding is None else rounding).to(W)
 
     def inverse(self, A: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
         """The inverse of an element A, an element again.

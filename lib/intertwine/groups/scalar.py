@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.checks import check_generator, check_tensor
-from intertwine.devices import unit
+from intertwine.devices import rounding_unit
 from intertwine.groups.matrices import gaussian
 
 ScalarKind = Literal["trivial", "signs", "positive", "nonzero", "discrete", "linear", "affine", "constant"]
@@ -108,7 +108,7 @@ class ScalarGroup:
         if isinstance(a, Tensor):
             check_tensor(a)
         if tol is None:
-            tol = max(1e-9, unit([a] if isinstance(a, Tensor) else []) ** (2 / 3))
+            tol = max(1e-9, rounding_unit([a] if isinstance(a, Tensor) else []) ** (2 / 3))
         a = torch.as_tensor(a, dtype=torch.float64)
         near = self.nearest(a)  # 0 where no element is nearest
         return bool(((near != 0) & near.isfinite() & ((near - a).abs() <= tol * a.abs())).all())

@@ -22,7 +22,7 @@ from intertwine.chains import subchain
 from intertwine.data import Dataset
 from intertwine.stitching.batch_norm import REESTIMATED, Apart, averaging, tracked
 from intertwine.stitching.maps import Full, Stitch
-from intertwine.stitching.rungs import Rung, check_rungs, layers_of, stitched
+from intertwine.stitching.rungs import Rung, by_each, check_rungs, layers_of
 from intertwine.training import Batches, build_optimizer
 from intertwine.training.batches import fill_of
 from intertwine.training.evaluate import check_data, correct
@@ -174,7 +174,7 @@ class Ladder:
         for front, stitches, narrowed, wide in self.parts:
             with torch.no_grad():
                 x = front(x)
-            new = stitched([fixed[each] for each in stitches] if fixed else stitches, x)
+            new = by_each([fixed[each] for each in stitches] if fixed else stitches, x)
             joined = new if joined is None else torch.cat([joined, new])
             joined = (wide if fixed else narrowed)(joined)
         assert joined is not None

@@ -68,7 +68,7 @@ def check_rungs(model1: nn.Module, model2: nn.Module, rungs: Mapping[Any, Rung])
     return names[0]
 
 
-def stitched(stitches: list[Stitch], x: Tensor) -> Tensor:
+def by_each(stitches: list[Stitch], x: Tensor) -> Tensor:
     """What each stitch makes of x, one after another along the first axis, by one product of matrices."""
     with torch.autocast(x.device.type, enabled=False):
         weights = [each.weight for each in stitches]  # once: some compute theirs whenever they are asked

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from intertwine.checks import check_evaluation_mode
-from intertwine.devices import unit
+from intertwine.devices import rounding_unit
 from intertwine.weightspace.act.action import State
 from intertwine.weightspace.act.space import Element, WeightSpace
 from intertwine.weightspace.solve.hidden import HiddenSpace
@@ -79,7 +79,7 @@ def _points(space: WeightSpace, model: nn.Module, inputs: Any) -> Iterator[Point
         for size in (1.0, 0.0):
             yield noisy(space, model, inputs, size)
     # √ε leaves room for the rounding of many layers; a wrong element changes outputs by their own size
-    tolerance = 30 * unit(state.values()) ** 0.5
+    tolerance = 30 * rounding_unit(state.values()) ** 0.5
     # most image networks run on a corner, in less time; if that fails or differs, whole images decide
     corner = replaced(inputs, lambda x: x[..., :CORNER, :CORNER] if _real(x) and x.ndim == 4 else x)
     yield Point(model, corner, tolerance, False)

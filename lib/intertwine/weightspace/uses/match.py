@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from intertwine.alignment import assignment
-from intertwine.devices import unit
+from intertwine.devices import rounding_unit
 from intertwine.groups import MatrixGroup
 from intertwine.weightspace.act.action import ROOM, Action
 from intertwine.weightspace.act.space import Moved, WeightSpace
@@ -104,7 +104,7 @@ def _differ(x: Tensor, y: Tensor) -> bool:
     for a, b in zip(x.flatten().split(ROOM), y.flatten().split(ROOM), strict=True):
         apart += float((a.double() - b.double()).square().sum())
         length += float(b.double().square().sum())
-    return apart > max(1e-10, unit([x, y]) ** 2) * length
+    return apart > max(1e-10, rounding_unit([x, y]) ** 2) * length
 
 
 def _fitted(group: MatrixGroup, side: list[Rows]) -> Float[Tensor, "b n n"]:

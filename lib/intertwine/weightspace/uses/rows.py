@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.devices import unit
+from intertwine.devices import rounding_unit
 from intertwine.groups.matrices import generic
 from intertwine.weightspace.act.action import ROOM, Action, Piece, State, pieces
 from intertwine.weightspace.rules.axes import Unit
@@ -73,7 +73,7 @@ class Rows:
     @property
     def rounding(self) -> float:
         """The rounding unit of the weights, before they were moved."""
-        return unit(state[self.place.number] for state, _ in self.models)
+        return rounding_unit(state[self.place.number] for state, _ in self.models)
 
     @property
     def sizes(self) -> list[Float[Tensor, "b n"]]:

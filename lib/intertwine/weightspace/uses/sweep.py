@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from intertwine.devices import unit
+from intertwine.devices import rounding_unit
 from intertwine.weightspace.act.action import Action, State
 from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.rules.axes import Unit
@@ -63,7 +63,7 @@ def sweep(
     orders_only = {h.index for h in space.spaces if h.permuted and not h.logs + h.signs}
     # open: weights leave several elements; doubtful: or rounding could change the one that sums choose
     open_, doubtful = set[int](), set[int]()
-    rounding = unit(states[-1].values())
+    rounding = rounding_unit(states[-1].values())
 
     def usable(hidden: HiddenSpace, level: int) -> list[Place]:
         """The weights of a space that other axes do not keep from saying something of it."""
@@ -71,7 +71,7 @@ def sweep(
         found = [each for each in everywhere[hidden.index] if each.others - free <= moves.keys()]
         # an open element has moved some of them in one of many ways: better without, if others are enough
         sure = [each for each in found if each.others.isdisjoint(open_)]
-        return sure if len(sure) < len(found) and determined(hidden, sure) else found
+        return sure if len(sure) < len(found) and shapes_determine(hidden, sure) else found
 
     def telling(hidden: HiddenSpace, level: int) -> list[Place]:
         """The weights that tell blocks apart whatever moves within these; none if they cannot.
@@ -89,7 +89,7 @@ def sweep(
         found = usable(hidden, level)
         # a matrix from too few weights would be wrong, and with it all that is moved later
         if level == 0 or (level < 3 and hidden.matrices is not None):
-            return determined(hidden, found)
+            return shapes_determine(hidden, found)
         # an order by one number for each unit changes with noise
         return any(each.width > 1 or level == 3 or not hidden.permuted for each in found)
 
@@ -126,7 +126,7 @@ def sweep(
         for each in usable(hidden, level):
             others |= each.others
         # earlier scalars and matrices leave an error of some ε of the length of a row
-        return others.isdisjoint(unsure) and decided(
+        return others.isdisjoint(unsure) and values_determine(
             hidden, look(hidden), max(4 * rounding, 1e-12), sums=by_sums
         )
 
@@ -155,7 +155,7 @@ def sweep(
     return moves, doubtful | {h.index for h in space.spaces} - moves.keys()
 
 
-def determined(hidden: HiddenSpace, found: list[Place]) -> bool:
+def shapes_determine(hidden: HiddenSpace, found: list[Place]) -> bool:
     """Whether weights of these shapes decide on one element, if they are in general position."""
     if hidden.matrices is not None:
         # the sides on which a matrix and its dual act are not added up: either of them has to be enough
@@ -169,7 +169,7 @@ def determined(hidden: HiddenSpace, found: list[Place]) -> bool:
     return any(each.width > 1 for each in found) and all(None not in row for row in logs + signs)
 
 
-def decided(hidden: HiddenSpace, found: list[Rows], tolerance: float, *, sums: bool) -> bool:
+def values_determine(hidden: HiddenSpace, found: list[Rows], tolerance: float, *, sums: bool) -> bool:
     """Whether these very weights of the last model, with their zeros and equal rows, leave one element only.
 
     Rows are known up to this share of their lengths; `sums`: sums alone decide on orders and signs.
