@@ -56,9 +56,9 @@ seed + rate
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What builds a book, opens a browser, draws, or repeats an experiment is slow: `make test` has laws."""
+    """What builds or plans a book, opens a browser, draws or repeats an experiment is slow: laws are not."""
     for item in items:
-        needs = {"built_book", "built", "page"} & {*getattr(item, "fixturenames", ())}
+        needs = {"built_book", "built", "html", "page", "paper"} & {*getattr(item, "fixturenames", ())}
         if needs or re.match(r"test_(story_)?figures|test_.*experiment", item.path.name):
             item.add_marker(pytest.mark.slow)
 

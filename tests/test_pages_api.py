@@ -39,6 +39,7 @@ def test_no_line_of_code_is_wider_than_its_box():
             assert all(len(line) < 79 for line in typed), (path.name, max(typed, key=len))
 
 
+@pytest.mark.slow
 def test_each_task_has_three_statements_at_most_and_gives_what_the_page_shows():
     page = (API / "tasks.md").read_text().partition("(sec-recipes)=")[0]
     begin, names = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0], {}

@@ -180,6 +180,7 @@ def test_training_is_the_plain_loop(name, norm):
     assert not same(trained.network, network)
 
 
+@pytest.mark.slow
 def test_digits_reach_98_percent():
     train_set, test = data.load("digits", "train"), data.load("digits", "test")
     rest, validation = train_set[97:], train_set[:97]
