@@ -105,8 +105,7 @@ def barriers(lines: pd.DataFrame, by: Sequence[str], accuracy: str = "accuracy")
         accuracy: the name of the column.
 
     Returns:
-        The columns `by`, one and two (accuracies at the fractions 1 and 0, of a `line` those of models 2 and
-        1), worse (the lower one), and barrier (0 where accuracy never falls).
+        The columns `by`, worse (the lower accuracy of both ends), and barrier (0 where accuracy never falls).
     """
     rows = []
     for key, part in lines.groupby(list(by), sort=False):
@@ -117,7 +116,8 @@ def barriers(lines: pd.DataFrame, by: Sequence[str], accuracy: str = "accuracy")
                 f"{dict(zip(by, key, strict=True))}: name in `by` all columns that tell lines apart, such as "
                 "batch_norm."
             )
-        # the chord: what accuracy would be if it changed in proportion; `one` is the end at fraction 1
-        one, two = value[fraction == 1].item(), value[fraction == 0].item()
-        rows.append([*key, one, two, min(one, two), (fraction * one + (1 - fraction) * two - value).max()])
-    return pd.DataFrame(rows, columns=[*by, "one", "two", "worse", "barrier"])
+        begin, end = (value[fraction == at].item() for at in (0, 1))
+        # the chord: what accuracy would be if it changed in proportion
+        chord = (1 - fraction) * begin + fraction * end
+        rows.append([*key, min(begin, end), (chord - value).max()])
+    return pd.DataFrame(rows, columns=[*by, "worse", "barrier"])
