@@ -102,6 +102,22 @@ def test_a_function_is_what_it_computes_whatever_its_name_and_options(setting):
     assert "returns a tensor of shape (30,)" in sentence(lambda: table(lambda X, Y: X[:, 0]))
 
 
+@FEW
+@pytest.mark.parametrize("name", MEASURES)
+def test_the_unit_in_which_images_are_measured_changes_no_similarity(name):
+    layers, (a, b), images = ["0", "1"], (generator(0), generator(1)), normal(40, 3, seed=0).double()
+    one, other = (
+        nn.Sequential(nn.Linear(3, 4, bias=False), nn.ReLU(), nn.Linear(4, 2)).double().eval() for _ in "ab"
+    )
+    with torch.no_grad():
+        one[0].weight.normal_(generator=a)
+        other[0].weight.normal_(generator=b)
+    table = compare(one, other, layers, images, name, device="cpu")
+    for unit in (1e-10, 1e10):
+        again = compare(one, other, layers, unit * images, name, device="cpu")
+        assert (again - table).abs().to_numpy().max() < 1e-9
+
+
 def test_blocks_and_batches_change_nothing_but_rounding(setting):
     first, second, images = setting
     whole = compare(first, second, LAYERS, images, device="cpu")
