@@ -314,6 +314,17 @@ def test_the_zero_of_a_kink_is_found_on_a_grid_point_and_halfway_between_two(zer
     assert len(minima(lambda t: (t - zero).abs() + 0.1, torch.arange(9, dtype=torch.float64) / 8)) == 0
 
 
+@pytest.mark.parametrize("unit", [1e-30, 1e-3, 1e30])
+def test_how_far_a_proportion_fails_depends_on_no_unit(unit):
+    x = torch.tensor([0.0, 0.5, -0.5, 3.0, -3.0], dtype=torch.float64)
+    b, failure = proportionality(x, x.exp(), x.cosh()[None])
+    assert failure.max() > 0.1
+    for image, values in ((unit * x.cosh(), x.exp()), (x.cosh(), unit * x.exp())):
+        again, fails = proportionality(x, values, image[None])
+        torch.testing.assert_close(again * values.sum() / image.sum(), b * x.exp().sum() / x.cosh().sum())
+        torch.testing.assert_close(fails, failure)
+
+
 def test_no_factor_that_is_0_or_overflows():
     x = torch.tensor([0.0, 1.0, -1.0, 2.0])
     for image in (torch.zeros(4), torch.tensor([0.0, math.inf, 1.0, 2.0])):
