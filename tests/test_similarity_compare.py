@@ -350,6 +350,14 @@ def test_tokens_made_of_vectors_or_of_patches_do_not_have_their_channels_first()
         assert not channels_first(patches, layer, normal(1, 2, 8, 8, seed=0))
 
 
+def test_a_measure_that_tells_no_pair_from_another_stands_out_of_no_null_and_has_a_p_value_of_1():
+    X, Y = normal(10, 3, seed=0), normal(10, 3, seed=1)
+    found = null(lambda X, Y: float(X is Y), X, Y, "gaussian", 9, generator=generator(0))
+    assert (found.stands_out, found.p_value, found.calibrated) == (False, 1.0, 0.0)
+    constant = null(lambda X, Y: 0.5, X, Y, repeats=9, generator=generator(0))
+    assert (constant.stands_out, constant.p_value) == (False, 1.0) and np.isnan(constant.calibrated)
+
+
 def test_calibrated_values_are_0_for_unrelated_and_1_for_equal_features_of_similarities_and_distances():
     for name in ("cka biased", "procrustes angle", "mutual knn"):
         calibrated = []

@@ -203,6 +203,16 @@ def test_reestimated_statistics_are_those_behind_the_stitch():
     assert back.bn3.momentum == network(1).bn3.momentum
 
 
+def test_of_equal_epochs_the_first_is_chosen_and_without_a_validation_set_the_last():
+    recipe = replace(PLAIN, epochs=2, batch_size=500, lr=1e-30)  # which moves no weight
+    for validation, chosen in ((VALIDATION, 0), (None, 2)):
+        place = junction(validation=validation)
+        start = uniform(place)
+        trained = train_stitch(place, start, recipe, seed=0)
+        assert all(map(torch.equal, tensors(trained.stitch), tensors(start)))
+        assert trained.epoch == chosen
+
+
 def test_the_validation_set_chooses_and_the_test_set_reports():
     place = junction()
     start = uniform(place)
