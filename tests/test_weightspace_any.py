@@ -1093,6 +1093,28 @@ def test_a_pool_without_an_axis_of_inputs_keeps_the_order_of_what_its_windows_co
     assert groups(Net(step), randn(2, 5, 4), randn(2, 5, 4) + 1) == expected
 
 
+def test_numbers_for_two_axes_leave_the_others_free_also_where_those_are_not_side_by_side():
+    at, there = torch.tensor([0, 4, 1, 1]), torch.tensor([2, 0, 1, 2])
+
+    def put(h):
+        full = torch.zeros(8, 5, 2, 3, dtype=h.dtype)
+        full[:, at[:3], :, there[:3]] = h.permute(1, 2, 0)
+        return full.movedim(0, -1)
+
+    taken = (lambda h: h[:, at, there]), (lambda h: h.movedim(-1, 2)[:, at, :, there])
+    for step in taken:
+        assert groups(Net(step), randn(2, 5, 3, 4), randn(2, 5, 3, 4) + 1) == ["GL(8)"]
+    assert groups(Net(put), randn(2, 3, 4), randn(2, 3, 4) + 1) == ["GL(8)"]
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1.0, 1e8])
+def test_a_gain_counts_as_0_beside_its_largest_entry_whatever_its_unit(unit):
+    for least, expected in ((1e-5, ["(R^*)^8", "O(8)"]), (1e-8, ["Σ_8 ⋉ (R^* × {±1})^8"])):
+        norm = nn.RMSNorm(8).double()
+        norm.weight.data.mul_(unit)[3] *= least
+        assert groups(Net(norm), randn(5, 4), randn(5, 4) + 1) == expected
+
+
 def test_a_mask_of_several_axes_leaves_the_others_free():
     mask = torch.tensor([[True, False], [True, True]])
     found = groups(Net(lambda h: h.view(2, 2, -1)[mask].mean(0)), randn(4, 4), randn(4, 4) + 1)
