@@ -116,8 +116,8 @@ def test_the_same_as_running_both_networks_at_every_step(recipe, layer):
 def test_stitches_made_together_are_those_made_alone():
     place, recipe = junction(), replace(PLAIN, flip=True, shift=1, targets="soft")
     kinds = {"full": {"kind": "full", "start": "random", "recipe": recipe}}
+    kinds["fit"] = {"kind": "least squares"}  # between two of one recipe, which are trained together
     kinds["sparse"] = {"kind": "sparse", "alpha": 0.01, "recipe": recipe}
-    kinds["fit"] = {"kind": "least squares"}
     kinds["another order"] = {**kinds["full"], "seed": 4}
     together = stitch_all(place, kinds, seed=3)
     assert [*together] == [*kinds]
