@@ -277,6 +277,17 @@ def test_with_one_column_less_than_determines_an_element_there_are_others(name, 
         assert all(close(A, elements[0]) for A in elements) == (k == 0)
 
 
+@pytest.mark.parametrize("kind", [Orthogonal, GeneralLinear, CentredOrthogonal, StabilizerOfOnes])
+def test_rounding_of_either_rows_determines_nothing(kind):
+    group, generator = kind(4), torch.Generator().manual_seed(0)
+    A, Y = group.sample(generator), generic(4, 1, generator) @ generic(1, 6, generator)
+    rough = Y.bfloat16()
+    assert torch.linalg.matrix_rank(rough.double()) == 4  # by its rounding alone
+    one = torch.eye(4, dtype=torch.float64)
+    assert close(group.best(A @ rough.double(), rough), one)
+    assert close(group.best(rough, A @ rough.double()).double(), one)
+
+
 @settings(max_examples=12, deadline=None)
 @given(names, widths, seeds)
 def test_no_element_brings_rows_nearer_than_the_best(name, n, seed):

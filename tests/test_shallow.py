@@ -400,6 +400,14 @@ def test_the_reason_is_given(network, generic, reason):
     assert found.generic is generic and reason in found.reason
 
 
+@pytest.mark.parametrize(("h", "generic"), [(2, True), (3, True), (4, None)])
+def test_up_to_the_limit_of_hyperplanes_all_configurations_are_searched(h, generic, monkeypatch):
+    monkeypatch.setattr("intertwine.shallow.generic.EXHAUSTIVE", 3)  # for seven it takes seconds
+    W = np.vstack([np.eye(h, dtype=int), -np.eye(h, dtype=int)[:1]])
+    p = ShallowReLU(W, np.zeros(h + 1, dtype=int), [[*[1] * h, 2]], [0])
+    assert shallow.is_generic(p).generic is generic
+
+
 @pytest.mark.parametrize("angle", [0.0, 0.3, 1.1])
 def test_turned_by_an_angle_a_function_has_the_same_configurations_but_for_rounding(angle):
     W, b, V = np.array([[3, 4], [5, -12], [-8, 8]]), np.array([1, 2, 3]), np.array([[1, 1, 1]])
