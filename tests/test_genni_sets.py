@@ -188,3 +188,9 @@ def test_verdicts(y, verdict):
     assert target.energy == pytest.approx(np.mean(np.square(y))) and target.variance == pytest.approx(
         np.var(y)
     )
+
+
+def test_a_threshold_of_just_the_loss_of_the_zero_function_admits_it():
+    y = torch.tensor([[1.0, 0.0], [-1.0, 2.0]])  # E[y²] = 3, over inputs, of sums over outputs
+    for epsilon, verdict in ((2.999, "varies"), (3.0, "nearly zero"), (3.001, "nearly zero")):
+        assert genni.describe_target(y, epsilon).verdict == verdict

@@ -20,6 +20,7 @@ from intertwine.groups import (
     scalar_group,
 )
 from intertwine.groups.probe import proportionality
+from intertwine.groups.scalar_group import minima
 
 
 def log(x: Tensor) -> Tensor:
@@ -119,6 +120,7 @@ CLOSED_FORMS = {
         "2x + 1": lambda x: 2 * x + 1,
         "1 - 2x": lambda x: 1 - 2 * x,
         "x/1000 + 1": lambda x: x / 1e3 + 1,
+        "1e-300 (x + 1)": lambda x: 1e-300 * (x + 1),
     },
     "constant": {
         "0": torch.zeros_like,
@@ -303,6 +305,24 @@ def test_generators_in_closed_form():
     }
     found = {name: scalar_group(a).generator for name, a in CLOSED_FORMS["discrete"].items()}
     assert found == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("zero", [0.1875, 0.25, 0.3])
+def test_the_zero_of_a_kink_is_found_on_a_grid_point_and_halfway_between_two(zero):
+    found = minima(lambda t: (t - zero).abs(), torch.arange(9, dtype=torch.float64) / 8)
+    assert found.tolist() == pytest.approx([zero], abs=1e-15)
+    assert len(minima(lambda t: (t - zero).abs() + 0.1, torch.arange(9, dtype=torch.float64) / 8)) == 0
+
+
+@pytest.mark.parametrize("unit", [1e-30, 1e-3, 1e30])
+def test_how_far_a_proportion_fails_depends_on_no_unit(unit):
+    x = torch.tensor([0.0, 0.5, -0.5, 3.0, -3.0], dtype=torch.float64)
+    b, failure = proportionality(x, x.exp(), x.cosh()[None])
+    assert failure.max() > 0.1
+    for image, values in ((unit * x.cosh(), x.exp()), (x.cosh(), unit * x.exp())):
+        again, fails = proportionality(x, values, image[None])
+        torch.testing.assert_close(again * values.sum() / image.sum(), b * x.exp().sum() / x.cosh().sum())
+        torch.testing.assert_close(fails, failure)
 
 
 def test_no_factor_that_is_0_or_overflows():

@@ -26,6 +26,8 @@ REFUSED = {
         lambda x: x / x.abs().max(),
         lambda x: x + torch.arange(x.numel()).view(x.shape),
         lambda x: max(x, 0),
+        lambda x: x.sort(-1).values,
+        lambda x: x.flatten().cummax(0).values.view(x.shape),
     ],
     "each has its own function": [nn.PReLU(3)],
     "not deterministic": [

@@ -264,6 +264,30 @@ def test_the_best_element_is_the_one_that_moved_the_rows_where_they_determine_it
     assert group.determined(k + 1) and group.contains(group.best(generic(group.n, k, generator), Y), tol=1e-6)
 
 
+@pytest.mark.parametrize("n", [1, 2, 4])
+@pytest.mark.parametrize("name", NAMED)
+def test_with_one_column_less_than_determines_an_element_there_are_others(name, n):
+    group, generator = NAMED[name](n), torch.Generator().manual_seed(n)
+    k = next(k for k in range(20) if group.determined(k))
+    elements = [group.sample(generator) for _ in range(20)]
+    if k > 1:
+        Y = generic(group.n, k - 1, generator)
+        assert not all(close(group.best(A @ Y, Y), A) for A in elements)
+    else:  # without a column every element fits: that determines it only where there is one
+        assert all(close(A, elements[0]) for A in elements) == (k == 0)
+
+
+@pytest.mark.parametrize("kind", [Orthogonal, GeneralLinear, CentredOrthogonal, StabilizerOfOnes])
+def test_rounding_of_either_rows_determines_nothing(kind):
+    group, generator = kind(4), torch.Generator().manual_seed(0)
+    A, Y = group.sample(generator), generic(4, 1, generator) @ generic(1, 6, generator)
+    rough = Y.bfloat16()
+    assert torch.linalg.matrix_rank(rough.double()) == 4  # by its rounding alone
+    one = torch.eye(4, dtype=torch.float64)
+    assert close(group.best(A @ rough.double(), rough), one)
+    assert close(group.best(rough, A @ rough.double()).double(), one)
+
+
 @settings(max_examples=12, deadline=None)
 @given(names, widths, seeds)
 def test_no_element_brings_rows_nearer_than_the_best(name, n, seed):

@@ -400,6 +400,24 @@ def test_the_reason_is_given(network, generic, reason):
     assert found.generic is generic and reason in found.reason
 
 
+@pytest.mark.parametrize(("h", "generic"), [(2, True), (3, True), (4, None)])
+def test_up_to_the_limit_of_hyperplanes_all_configurations_are_searched(h, generic, monkeypatch):
+    monkeypatch.setattr("intertwine.shallow.generic.EXHAUSTIVE", 3)  # for seven it takes seconds
+    W = np.vstack([np.eye(h, dtype=int), -np.eye(h, dtype=int)[:1]])
+    p = ShallowReLU(W, np.zeros(h + 1, dtype=int), [[*[1] * h, 2]], [0])
+    assert shallow.is_generic(p).generic is generic
+
+
+@pytest.mark.parametrize("angle", [0.0, 0.3, 1.1])
+def test_turned_by_an_angle_a_function_has_the_same_configurations_but_for_rounding(angle):
+    W, b, V = np.array([[3, 4], [5, -12], [-8, 8]]), np.array([1, 2, 3]), np.array([[1, 1, 1]])
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    exact = shallow.canonical_form(ShallowReLU(W, b, V, [0]))  # its W add up to 0, as of a fold: L is 0
+    turned = shallow.canonical_form(ShallowReLU(W @ turn.T / 7, b / 7, V, [0.0]))
+    widths = [sorted(each.width for each in shallow.configurations(form)) for form in (exact, turned)]
+    assert widths[0] == widths[1] and widths[0].count(3) == 2
+
+
 @pytest.mark.parametrize("s", [Fraction(0), Fraction(1, 2), Fraction(-7, 3)])
 def test_a_continuous_family_of_opposite_pairs(s):
     """(1+s)σ(x) + (1−s)σ(−x) + (1−s)σ(x−1) + (1+s)σ(1−x) − s is one function for all s."""

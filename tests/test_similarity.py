@@ -38,6 +38,7 @@ from intertwine.similarity import (
     svcca,
     u_centred,
 )
+from intertwine.similarity.inputs import scaled
 
 seeds = st.integers(0, 2**31)
 laws = settings(max_examples=20, deadline=None)
@@ -449,6 +450,17 @@ def test_mutual_neighbours_are_those_of_sorted_distances(n, k):
 def test_tiny_and_huge_features_are_measured_all_the_same(name, scale):
     measure, X, Y = MEASURES[name], normal(10, 3, seed=0), normal(10, 3, seed=0, stream=1)
     assert abs(measure(X * scale, Y) - measure(X, Y)) < 1e-10
+
+
+@pytest.mark.parametrize(
+    ("dtype", "exponents"),
+    [(torch.float64, (-1070, -1001, 999, 1001, 1020)), (torch.float32, (-144, -106, 106, 120))],
+)
+def test_sizes_at_either_end_of_the_range_become_1_by_an_exact_power_of_2(dtype, exponents):
+    X = torch.tensor([[3.0, -5.0], [1.0, 0.0]], dtype=torch.float64)
+    for exponent in exponents:
+        assert torch.equal(scaled((X * 2.0**exponent).to(dtype)), (X / 8).to(dtype)), exponent
+    assert torch.equal(scaled(X.to(dtype)), X.to(dtype))  # which no product of four entries takes there
 
 
 @FEW

@@ -102,6 +102,22 @@ def test_a_function_is_what_it_computes_whatever_its_name_and_options(setting):
     assert "returns a tensor of shape (30,)" in sentence(lambda: table(lambda X, Y: X[:, 0]))
 
 
+@FEW
+@pytest.mark.parametrize("name", MEASURES)
+def test_the_unit_in_which_images_are_measured_changes_no_similarity(name):
+    layers, (a, b), images = ["0", "1"], (generator(0), generator(1)), normal(40, 3, seed=0).double()
+    one, other = (
+        nn.Sequential(nn.Linear(3, 4, bias=False), nn.ReLU(), nn.Linear(4, 2)).double().eval() for _ in "ab"
+    )
+    with torch.no_grad():
+        one[0].weight.normal_(generator=a)
+        other[0].weight.normal_(generator=b)
+    table = compare(one, other, layers, images, name, device="cpu")
+    for unit in (1e-10, 1e10):
+        again = compare(one, other, layers, unit * images, name, device="cpu")
+        assert (again - table).abs().to_numpy().max() < 1e-9
+
+
 def test_blocks_and_batches_change_nothing_but_rounding(setting):
     first, second, images = setting
     whole = compare(first, second, LAYERS, images, device="cpu")
@@ -332,6 +348,14 @@ def test_tokens_made_of_vectors_or_of_patches_do_not_have_their_channels_first()
     patches = nn.Sequential(nn.Conv2d(2, 8, 2, stride=2), nn.Flatten(2), Transposed(), nn.Softmax(2))
     for layer in ("2", "3"):  # as they are, and mixed
         assert not channels_first(patches, layer, normal(1, 2, 8, 8, seed=0))
+
+
+def test_a_measure_that_tells_no_pair_from_another_stands_out_of_no_null_and_has_a_p_value_of_1():
+    X, Y = normal(10, 3, seed=0), normal(10, 3, seed=1)
+    found = null(lambda X, Y: float(X is Y), X, Y, "gaussian", 9, generator=generator(0))
+    assert (found.stands_out, found.p_value, found.calibrated) == (False, 1.0, 0.0)
+    constant = null(lambda X, Y: 0.5, X, Y, repeats=9, generator=generator(0))
+    assert (constant.stands_out, constant.p_value) == (False, 1.0) and np.isnan(constant.calibrated)
 
 
 def test_calibrated_values_are_0_for_unrelated_and_1_for_equal_features_of_similarities_and_distances():

@@ -116,8 +116,8 @@ def test_the_same_as_running_both_networks_at_every_step(recipe, layer):
 def test_stitches_made_together_are_those_made_alone():
     place, recipe = junction(), replace(PLAIN, flip=True, shift=1, targets="soft")
     kinds = {"full": {"kind": "full", "start": "random", "recipe": recipe}}
+    kinds["fit"] = {"kind": "least squares"}  # between two of one recipe, which are trained together
     kinds["sparse"] = {"kind": "sparse", "alpha": 0.01, "recipe": recipe}
-    kinds["fit"] = {"kind": "least squares"}
     kinds["another order"] = {**kinds["full"], "seed": 4}
     together = stitch_all(place, kinds, seed=3)
     assert [*together] == [*kinds]
@@ -201,6 +201,16 @@ def test_reestimated_statistics_are_those_behind_the_stitch():
     torch.testing.assert_close(back.bn3.running_mean, mean, rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(back.bn3.running_var, variance, rtol=1e-4, atol=1e-4)
     assert back.bn3.momentum == network(1).bn3.momentum
+
+
+def test_of_equal_epochs_the_first_is_chosen_and_without_a_validation_set_the_last():
+    recipe = replace(PLAIN, epochs=2, batch_size=500, lr=1e-30)  # which moves no weight
+    for validation, chosen in ((VALIDATION, 0), (None, 2)):
+        place = junction(validation=validation)
+        start = uniform(place)
+        trained = train_stitch(place, start, recipe, seed=0)
+        assert all(map(torch.equal, tensors(trained.stitch), tensors(start)))
+        assert trained.epoch == chosen
 
 
 def test_the_validation_set_chooses_and_the_test_set_reports():

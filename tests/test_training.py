@@ -568,6 +568,7 @@ def test_bfloat16_is_for_convolutions_where_there_are_matrix_instructions(monkey
         assert devices.precision(linear, cpu) == torch.float32
         assert devices.precision(conv, cpu, "float32") == torch.float32
         assert devices.precision(models.myrtle(2).double(), cpu) == torch.float32
+        assert devices.precision(nn.Sequential(conv, nn.Linear(2, 2).double()), cpu) == torch.float32
         monkeypatch.setenv("INTERTWINE_DTYPE", "float32")
         assert devices.precision(conv, cpu) == torch.float32
         assert devices.precision(conv, cpu, "bfloat16") == torch.bfloat16

@@ -130,6 +130,7 @@ STEPS = {
     "a square root": (lambda h: (h.exp() + 1).sqrt(), ["Σ_8"]),
     "division of a number": (lambda h: 1 / (h.square() + 1), ["Σ_8 ⋉ ({±1})^8"]),
     "where": (lambda h: torch.where(h > 0, h, -0.1 * h), ["Σ_8 ⋉ (R_{>0})^8"]),
+    "where with ones": (lambda h: h.masked_fill(h > 0, 1.0), ["Σ_8"]),
     "where with zeros": (lambda h: h.masked_fill(h > 0, 0.0), ["Σ_8 ⋉ (R_{>0})^8"]),
     "the largest unit": (lambda h: h + h.max(-1, keepdim=True).values, []),
     "einsum": (lambda h: torch.einsum("...i,ij->...j", h, torch.ones(8, 8, dtype=h.dtype)), []),
@@ -1072,6 +1073,46 @@ SHUFFLED = {
 def test_entries_that_change_places_keep_the_units_that_they_do_not_mix(name):
     step, enter, leave, expected = SHUFFLED[name]
     assert groups(Channels(step, enter, leave), randn(2, 3, 4, 4), randn(2, 3, 4, 4) + 1) == expected
+
+
+# what a window covers, with as many numbers after it as before
+POOLED = {
+    "rows of units": (lambda h: F.avg_pool1d(h[0], 3, 1, 1)[None], []),
+    "tokens and units": (lambda h: F.avg_pool2d(h.mT, 3, 1, 1).mT, []),
+    "units, by the largest": (lambda h: F.max_pool2d(h, (1, 3), 1, (0, 1)), []),
+    "units, by the nearest": (lambda h: h + F.interpolate(h[..., :4], 8), []),
+    "tokens, by the nearest": (lambda h: F.interpolate(h.mT, 7).mT, ["GL(8)"]),
+    "tokens of two sequences": (lambda h: F.avg_pool1d(h.mT, 3, 1, 1).mT, ["GL(8)"]),
+    "tokens of one sequence": (lambda h: F.avg_pool1d(h[0].mT, 3, 1, 1).mT[None], ["GL(8)"]),
+}
+
+
+@pytest.mark.parametrize("name", POOLED)
+def test_a_pool_without_an_axis_of_inputs_keeps_the_order_of_what_its_windows_cover(name):
+    step, expected = POOLED[name]
+    assert groups(Net(step), randn(2, 5, 4), randn(2, 5, 4) + 1) == expected
+
+
+def test_numbers_for_two_axes_leave_the_others_free_also_where_those_are_not_side_by_side():
+    at, there = torch.tensor([0, 4, 1, 1]), torch.tensor([2, 0, 1, 2])
+
+    def put(h):
+        full = torch.zeros(8, 5, 2, 3, dtype=h.dtype)
+        full[:, at[:3], :, there[:3]] = h.permute(1, 2, 0)
+        return full.movedim(0, -1)
+
+    taken = (lambda h: h[:, at, there]), (lambda h: h.movedim(-1, 2)[:, at, :, there])
+    for step in taken:
+        assert groups(Net(step), randn(2, 5, 3, 4), randn(2, 5, 3, 4) + 1) == ["GL(8)"]
+    assert groups(Net(put), randn(2, 3, 4), randn(2, 3, 4) + 1) == ["GL(8)"]
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1.0, 1e8])
+def test_a_gain_counts_as_0_beside_its_largest_entry_whatever_its_unit(unit):
+    for least, expected in ((1e-5, ["(R^*)^8", "O(8)"]), (1e-8, ["Σ_8 ⋉ (R^* × {±1})^8"])):
+        norm = nn.RMSNorm(8).double()
+        norm.weight.data.mul_(unit)[3] *= least
+        assert groups(Net(norm), randn(5, 4), randn(5, 4) + 1) == expected
 
 
 def test_a_mask_of_several_axes_leaves_the_others_free():

@@ -299,6 +299,12 @@ def test_hadamard_is_orthogonal_and_spreads_one_channel_over_all(n):
         hadamard(12, generator(1))
 
 
+def test_seeds_give_columns_of_a_hadamard_matrix_other_signs_so_that_no_row_adds_up_all_units():
+    matrices = [hadamard(4, generator(seed)) for seed in range(20)]
+    assert len({tuple(H[0].tolist()) for H in matrices}) > 8  # of 16 rows of signs
+    assert all((H[:, 0] == H[0, 0]).all() for H in matrices)
+
+
 def test_without_units_that_nothing_reads_a_smaller_network_has_the_same_function():
     model, x = randomise(Branches(), generator()), normal(2, 3, 6, 6).double()
     space = find_symmetries(model, x)

@@ -44,7 +44,9 @@ class Monomial(MatrixGroup):
         return f"Σ_{self.n}" if scalars == "{1}" else f"Σ_{self.n} ⋉ ({scalars})^{self.n}"
 
     def determined(self, width: int) -> bool:
-        return width > self.scalars.continuous or self.n == 1  # one column has rows of one direction
+        if self.n == 1:  # a scalar, which a number tells
+            return width > 0 or self.scalars == TRIVIAL
+        return width > self.scalars.continuous  # one column has rows of one direction
 
     def _best(
         self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"], rounding: float

@@ -97,7 +97,7 @@ class CentredOrthogonal(MatrixGroup):
         return f"O({self.n}), Q1 = ±1"
 
     def determined(self, width: int) -> bool:
-        return width >= self.n - 1
+        return width >= max(self.n - 1, 1)  # of one unit, the sign
 
     def _best(
         self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"], rounding: float
