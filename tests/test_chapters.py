@@ -170,6 +170,13 @@ def test_visible_cells_of_a_chapter_are_the_method(name):
     assert 4 <= len(shown) <= 9 and max(lengths) <= 15, lengths
 
 
+@RECORDS
+def test_no_constant_of_a_record_is_another_on_a_gpu(name):
+    """What a function reads is part of its code: a GPU's rows would count as those of other code."""
+    constants = [each for each in program(name).body if isinstance(each, ast.Assign | ast.AnnAssign)]
+    assert not [each for each in map(ast.unparse, constants) if re.search(r"device\.type|is_available", each)]
+
+
 # words and code name what there is
 
 
