@@ -25,7 +25,8 @@ def distances(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[
     X, Y = (centred(scaled(Z)) for Z in pair(X, Y, spatial))
     check_varies(X=X, Y=Y)
     of_X, of_Y = (scaled(torch.pdist(Z)) for Z in (X, Y))
-    return torch.cosine_similarity(of_X, of_Y, dim=0)
+    # not torch.cosine_similarity, for which vectors shorter than 1e-8 have no direction
+    return of_X @ of_Y / (of_X.norm() * of_Y.norm())
 
 
 RIGID = ("permutation", "isotropic scaling", "rotation", "orthogonal", "translation")
