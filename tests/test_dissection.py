@@ -237,6 +237,25 @@ def test_examples_select_what_was_counted_though_much_is_exactly_at_the_level(se
         assert each.images.tolist() == sorted(range(6), key=lambda k: -most[k])  # the first first, if equal
 
 
+@pytest.mark.parametrize("equal_area", [False, True])
+def test_examples_of_turned_units_select_what_was_counted_and_other_maps_are_refused(equal_area):
+    maps, planes = draw(60, 5, 4, (4, 4), (8, 8), seed=3)
+    Q = haar_rotation(5, torch.Generator().manual_seed(0))
+    found = dissect(maps, planes, quantile=0.1, rotation=Q, equal_area=equal_area)
+    for each in examples(maps, found, (8, 8), units=range(5), images=60, rotation=Q):
+        assert each.selected.sum() == found.selected[each.unit]
+    with pytest.raises(ValueError, match=r"and the rotation if .* unit 2 selects \d+ pixels"):
+        examples(maps, found, (8, 8), units=[2])
+
+
+def test_what_selects_nothing_is_no_example_of_a_concept():
+    _, planes = draw(30, 1, 4, (8, 8), (8, 8), seed=5, density=0.1)
+    maps = torch.cat([planes[:, 2:3].float(), torch.zeros(30, 1, 8, 8)], 1)
+    found = dissect(maps, planes, quantile=0.4)
+    assert [each.unit for each in examples(maps, found, (8, 8))] == [0]
+    assert not examples(maps, found, (8, 8), units=[1])[0].selected.any()  # asked for by number
+
+
 def test_a_second_detector_of_a_concept_takes_no_place_of_another_concept():
     noise, planes = draw(30, 1, 4, (8, 8), (8, 8), seed=5, density=0.1)
     maps = torch.cat([noise, planes[:, [2, 2, 0]].float()], 1)

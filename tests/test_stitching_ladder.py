@@ -154,7 +154,7 @@ def test_a_birkhoff_stitch_learns_its_scales_in_the_second_half_and_is_a_permuta
     assert ((used > 0).sum(0) == 1).all() and ((used > 0).sum(1) == 1).all()
 
 
-def test_what_cannot_stand_on_one_ladder_is_refused_in_a_sentence():
+def test_what_cannot_stand_on_one_ladder_is_refused_in_a_sentence(unchecked):
     f, g = network(0), network(1)
     rung = Rung("relu1", drawn(3), FROZEN)
     other = Rung("relu2", drawn(6), replace(FROZEN, epochs=4))
@@ -162,6 +162,20 @@ def test_what_cannot_stand_on_one_ladder_is_refused_in_a_sentence():
         ((f, models.resnet20(4, in_channels=1)), {0: rung}, "Expected two chains"),
         ((f, g), {0: rung._replace(layer="relu9")}, "Expected stitches after layers of conv1"),
         ((f, g), {}, "was given no stitch"),
+        ((f, g), [rung], "Expected rungs by name, was given a list"),
+        ((f, g), {0: ("relu1", drawn(3), FROZEN)}, "Expected for 0 a Rung with a Stitch, was given a tuple"),
+        (
+            (f, g),
+            {0: rung._replace(stitch="full")},
+            "a Rung with a Stitch, was given a str: make one, as Full",
+        ),
+        ((f, g), {0: rung._replace(recipe="digits")}, "Expected for 0 a StitchRecipe, was given a str"),
+        (
+            (f, g),
+            {0: rung._replace(recipe=RECIPES["digits"])},
+            "a StitchRecipe, was given a intertwine.train",
+        ),
+        ((f, g), {0: rung._replace(stitch=drawn(4))}, "a stitch of 3 channels to 3, as relu1 has, was given"),
         ((f, g), {0: rung, 1: other}, "Expected recipes that differ in"),
         ((f, g), {0: Rung("relu1", Birkhoff(3, generator=generator()), FROZEN)}, "even number of epochs"),
         ((copy.deepcopy(f).double(), g), {0: rung}, "Expected networks in float32"),
@@ -169,6 +183,8 @@ def test_what_cannot_stand_on_one_ladder_is_refused_in_a_sentence():
     ]:
         with pytest.raises(ValueError, match=said):
             Ladder(*models_, rungs, TRAIN, TEST, **EXACT)
+    with pytest.raises(ValueError, match=r"write climb\(\[ladder\]\)"):
+        climb(Ladder(f, g, {0: rung}, TRAIN, TEST, **EXACT))
 
 
 def test_a_module_that_stands_twice_in_a_chain_is_run_twice():

@@ -78,7 +78,8 @@ def same_network(
             a scale compute the same, and no such element leads from one to the other: None.
 
     Returns:
-        `same`, the `reason` in words, and the `element` that moves the second network to the first.
+        `same`, the `reason` in words, and the `element` that moves the second network to the first. The unit
+        that the reason names differs after matching, by which a difference may move to a neighbour.
 
     See Also:
         `weightspace.equivalent` compares outputs alone, `weightspace.match` brings other networks close.

@@ -11,7 +11,7 @@ from torch import Tensor
 from intertwine.checks import check_tensor
 from intertwine.data import Masks
 from intertwine.dissection.levels import pixel_levels, selected, top_quantile
-from intertwine.dissection.rotation import ORTHOGONAL_TOLERANCE, off_orthogonal
+from intertwine.dissection.rotation import ORTHOGONAL_TOLERANCE, off_orthogonal, turned
 from intertwine.dissection.upsampling import check_aspect, check_maps, stretched
 
 Units = Float[Tensor, "n units h w"] | Callable[[], Iterable[Float[Tensor, "_ units h w"]]]
@@ -202,9 +202,7 @@ def dissect_each(
             if equal_area:
                 batch = batch.float()  # whose products with whole weights are exact
             if rotation is not None:
-                if len(rotation) != (k := batch.shape[1]):
-                    raise ValueError(f"Expected a rotation of {k} units, was given one of {len(rotation)}.")
-                batch = (rotation.to(batch) @ batch.flatten(2)).view(batch.shape)
+                batch = turned(batch, rotation)
             if len(batch):
                 yield batch
 

@@ -8,9 +8,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from intertwine.checks import check_tensor
-from intertwine.dissection.dissect import Dissection
+from intertwine.checks import check_tensor, kind
+from intertwine.dissection.dissect import IMAGES, Dissection
 from intertwine.dissection.levels import cells_above
+from intertwine.dissection.rotation import turned
 from intertwine.dissection.upsampling import check_aspect, stretched
 
 
@@ -31,8 +32,9 @@ def examples(
     *,
     units: int | Sequence[int] = 4,
     images: int = 5,
+    rotation: Float[Tensor, "k k"] | None = None,
 ) -> list[Example]:
-    """The units with the highest IoU, at most one for each concept, or the units given.
+    """The units with the highest IoU above 0, at most one for each concept, or the units given.
 
     Example:
         >>> import torch
@@ -49,15 +51,20 @@ def examples(
         ('2', True)
 
     Args:
-        maps: the activations that `found` was computed from, of the same images.
+        maps: the activations that `dissect` was given, of the same images.
         found: what `dissect` says of these units and concepts.
         size: of the images, in pixels.
         units: how many, or which.
         images: of each unit, those in which it selects most, the first ones first where numbers are equal.
+        rotation: the one that `dissect` was given.
 
     Raises:
-        ValueError: maps or a size that are not those of `found`, or a unit that it does not have.
+        ValueError: maps, a size or a rotation that are not those of `found`, or a unit that it does not have.
     """
+    if not isinstance(found, Dissection):
+        raise ValueError(f"Expected after the maps what `dissect` found, was given {kind(found)}.")
+    if isinstance(size, int):
+        raise ValueError(f"Expected the height and the width of the images, was given {size}: write both.")
     table = found.units()
     check_tensor(maps)
     if maps.ndim != 4 or (maps.shape[1], len(maps) * prod(size)) != (len(table), found.pixels):
@@ -68,16 +75,26 @@ def examples(
     check_aspect(maps.shape[2:], size)
     if isinstance(units, int):
         # one unit for each concept, for five detectors of grass would teach little
-        best = table.sort_values("iou", ascending=False, kind="stable").drop_duplicates("concept")
+        some = table[table["iou"] > 0]  # what selects nothing is no example of a concept
+        best = some.sort_values("iou", ascending=False, kind="stable").drop_duplicates("concept")
         which = best["unit"].head(units).tolist()
     else:
         which = list(units)
     if unknown := sorted({*which} - {*table["unit"]}):
         raise ValueError(f"Expected units from 0 to {len(table) - 1}, was given {unknown[0]}.")
+    # in the precision of the levels: areas are made equal in float32; in the parts in which `dissect` turns
+    parts = maps.to(found.levels).split(IMAGES)
+    maps = torch.cat([*parts] if rotation is None else [turned(part, rotation) for part in parts])
     chosen = []
     for row in table.set_index("unit", drop=False).loc[which].to_dict("records"):
         k = slice(row["unit"], row["unit"] + 1)
         on = _selected(maps[:, k], found.levels[k], found.rest[k], size)
+        count, counted = int(on.sum()), int(found.selected[row["unit"]])
+        if abs(count - counted) > 0.01 * counted:  # a pixel or two where a GPU found, and a CPU looks
+            raise ValueError(
+                f"Expected the maps, and the rotation if there was one, that `found` was computed from, was "
+                f"given others: unit {row['unit']} selects {count} pixels of these, and {counted} of those."
+            )
         # stable, so that equal counts keep the order of the images on every device
         order = on.flatten(1).sum(1).argsort(descending=True, stable=True)[:images]
         chosen.append(Example(row["unit"], row["concept"], row["iou"], order, on[order]))
@@ -93,8 +110,7 @@ def _selected(
     """The pixels that a unit selects: those that `dissect` counts, to the last one."""
     device, (height, width) = level.device, size
     vertical, horizontal = stretched(maps.shape[2], height, device), stretched(maps.shape[3], width, device)
-    # in the precision of the levels: areas are made equal in float32
-    cells, above = cells_above(maps.to(level), level, rest, vertical, horizontal)
+    cells, above = cells_above(maps, level, rest, vertical, horizontal)
     # a row and a column more, for the margins of cells that have fewer pixels than others
     on = torch.zeros(len(maps), height + 1, width + 1, dtype=torch.bool, device=device)
     rows, columns = vertical.pixels[cells.row], horizontal.pixels[cells.column]

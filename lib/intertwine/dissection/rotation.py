@@ -33,6 +33,19 @@ def haar_rotation(n: int, generator: torch.Generator) -> Float[Tensor, "n n"]:
     return Q
 
 
+def turned(
+    maps: Float[Tensor, "n units h w"], rotation: Float[Tensor, "k k"]
+) -> Float[Tensor, "n units h w"]:
+    """The rotation times the units, at every position.
+
+    Raises:
+        ValueError: a rotation of other units.
+    """
+    if len(rotation) != maps.shape[1]:
+        raise ValueError(f"Expected a rotation of {maps.shape[1]} units, was given one of {len(rotation)}.")
+    return (rotation.to(maps) @ maps.flatten(2)).view(maps.shape)
+
+
 class RotationPlanes(NamedTuple):
     """A rotation as its planes and angles: the real Schur form of an orthogonal matrix.
 

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from intertwine.checks import check_tensor
+from intertwine.checks import check_tensor, kind
 from intertwine.genni.grid import Grid
 
 # By hand, though gudhi 3.13 has both with the same numbers: on one core its Betti numbers took 8 to 130 times
@@ -31,6 +31,8 @@ def epsilon_set(grid: Grid, epsilon: float) -> Bool[Tensor, "*n"]:
         grid: losses and the energy E[y²] of the target, as `grid_loss` returns them.
         epsilon: a share of E[y²], the loss of the zero function; so ε < 1 leaves that out.
     """
+    if not isinstance(grid, Grid):
+        raise ValueError(f"Expected the Grid that `grid_loss` returns, was given {kind(grid)}.")
     return grid.relative < epsilon
 
 
@@ -70,17 +72,20 @@ def betti(mask: Bool[Tensor, "*n"]) -> tuple[int, ...]:
         ((1, 1), (1, 1, 0))
 
     One number for each dimension of the grid: b_0, the components; b_1, independent
-    loops around a hole; b_2, cavities.
+    loops around a hole; b_2, cavities. Narrow parts of a set fall between the points of a coarse grid: count
+    again with twice the points.
 
     Args:
         mask: True where a grid point belongs to the set, on a grid of 1, 2 or 3 dimensions.
 
     Raises:
-        ValueError: a grid of another number of dimensions.
+        ValueError: a grid of another number of dimensions, or numbers instead of a mask.
     """
     from scipy import ndimage  # slow to import
 
     check_tensor(mask, "mask")
+    if mask.dtype != torch.bool:
+        raise ValueError(f"Expected a mask, was given {mask.dtype}: make one by epsilon_set(grid, epsilon).")
     m = mask.ndim
     if not 0 < m < 4:
         raise ValueError(f"Expected a grid of 1, 2 or 3 dimensions, was given {m}: take a slice of it.")

@@ -18,6 +18,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from intertwine.chains import is_chain, subchain
+from intertwine.checks import kind
 from intertwine.genni.parametric import call, check_points, is_perceptron, perceptron
 from intertwine.genni.plane import Plane
 from intertwine.genni.problem import Problem
@@ -62,7 +63,8 @@ def grid_loss(problem: Problem, plane: Plane, bounds: Bounds, n: int) -> Grid:
     Args:
         problem: network, target and inputs.
         plane: of parameters; see `plane` and `random_plane`.
-        bounds: of the coordinates, the same in every direction, both included.
+        bounds: of the coordinates, the same in every direction, both included. Of solutions that the plane
+            goes through only those within are seen: `plane.coordinates` says where they lie.
         n: points in every direction, at least 2; n^m in all.
 
     Returns:
@@ -75,6 +77,10 @@ def grid_loss(problem: Problem, plane: Plane, bounds: Bounds, n: int) -> Grid:
         ValueError: a zero or constant target, outputs of another shape, an empty grid, or a plane of another
             network.
     """
+    if not isinstance(plane, Plane):
+        raise ValueError(f"Expected a plane, was given {kind(plane)}: make one by plane(solutions.points).")
+    if isinstance(bounds, float | int):
+        raise ValueError(f"Expected both bounds, was given {bounds}: write ({-abs(bounds)}, {abs(bounds)}).")
     low, high = bounds
     if not low < high or n < 2:
         raise ValueError(f"Expected bounds from low to high and n ≥ 2, was given {bounds} and n={n}.")

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.checks import check_generator, check_tensor
+from intertwine.checks import check_generator, check_tensor, kind
 
 SINGULAR = 1e6  # condition from which directions of a plane are called dependent
 
@@ -61,6 +61,8 @@ def plane(solutions: Float[Tensor, "m1 p"]) -> Plane:
     Raises:
         ValueError: affinely dependent vectors. Linear independence, as in the paper, does not suffice.
     """
+    if hasattr(solutions, "points"):
+        raise ValueError(f"Expected parameter vectors, was given {kind(solutions)}: use its .points.")
     check_tensor(solutions, "solutions")
     if solutions.ndim != 2 or not len(solutions) or not solutions.isfinite().all():
         raise ValueError(

@@ -91,7 +91,7 @@ class Blocks:
                 if not X.sum(dtype=torch.float64).isfinite():
                     raise ValueError(
                         f"Expected finite features, layer {layer!r} returns NaN, infinite or huge ones: look "
-                        f"for them in the images first."
+                        f"for them in the images and in the weights."
                     )
                 block.append((X if self._spatial in (None, "samples") else flat(X, self._spatial)).double())
         return block

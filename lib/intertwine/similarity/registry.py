@@ -210,7 +210,7 @@ def which() -> pd.DataFrame:
     Returns:
         A row for each name. The columns are kind ("similarity", higher is more similar, or "distance"),
         range, metric, a column for each of `INVARIANCES` ("yes", "first", "second" argument only, or "no"),
-        use.
+        use. Outside of a notebook, `which().drop(columns="use").to_string()` has all of them.
     """
     rows = {}
     for m in MEASURES.values():

@@ -22,7 +22,7 @@ from intertwine.chains import subchain
 from intertwine.data import Dataset
 from intertwine.stitching.batch_norm import REESTIMATED, Apart, averaging, tracked
 from intertwine.stitching.maps import Full, Stitch
-from intertwine.stitching.rungs import Rung, by_each, check_rungs, layers_of
+from intertwine.stitching.rungs import Rung, by_each, check_rungs, check_widths, layers_of
 from intertwine.training import Batches, build_optimizer
 from intertwine.training.batches import fill_of
 from intertwine.training.evaluate import check_data, correct
@@ -45,6 +45,9 @@ class Ladder:
         >>> histories = climb([ladder])
         >>> len(histories[0]), [*histories[0][0][1]]
         (10, ['accuracy', 'loss', 'distance', 'loss_on_the_way'])
+        >>> trained = ladder.rungs[0].stitch.weight
+        >>> torch.equal(trained, torch.eye(8))
+        False
 
     Where batch norm is frozen each stitch is the one that `stitch_at` trains alone, of its last epoch. Where
     a recipe re-estimates it, both networks are in training mode and are judged by running averages of
@@ -53,7 +56,9 @@ class Ladder:
 
     Args:
         model1, model2: chains (`torch.nn.Sequential`) whose layers have the same names.
-        rungs: by any name; their recipes may differ in lr, weight_decay and targets.
+        rungs: by any name; their recipes may differ in lr, weight_decay and targets. A ladder trains copies,
+            which are its `rungs`. `Full.start(Junction(model1, model2, layer, train), generator)` starts
+            where `stitch_at` does.
         train, test: images that both networks expect.
         seed: of the order of the images and of their augmentation.
         device: as `intertwine.devices.pick` takes it.
@@ -62,7 +67,7 @@ class Ladder:
             others are judged in float32.
 
     Raises:
-        ValueError: networks, layers or recipes that do not fit on one ladder.
+        ValueError: networks, layers, stitches or recipes that do not fit on one ladder.
     """
 
     def __init__(
@@ -82,6 +87,7 @@ class Ladder:
         places = check_rungs(model1, model2, rungs)
         for model, data in product((model1, model2), (train, test)):
             check_data(model, data.images, data.labels, least=2)
+        check_widths(model1, model2, rungs, train.images[:1])
         self.device = devices.pick(device)
         self.dtype = devices.precision(model2, self.device, dtype)
         half = self.device.type == "cuda" and self.dtype != torch.float32
@@ -257,7 +263,7 @@ def _hits(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def climb(ladders: list[Ladder]) -> list[list[dict[Any, dict[str, float]]]]:
-    """Train the stitches of all ladders, in turns.
+    """Train the stitches of all ladders, in turns; those of a ladder that was climbed before go on.
 
     Example:
         >>> from intertwine.data import Dataset
@@ -278,6 +284,8 @@ def climb(ladders: list[Ladder]) -> list[list[dict[Any, dict[str, float]]]]:
         For each ladder a list of its epochs: for each stitch, by name, its accuracy (a fraction), loss and
         distance on the test images, as `Junction.judge` has them, and loss_on_the_way, with its penalty.
     """
+    if isinstance(ladders, Ladder):
+        raise ValueError("Expected a list of ladders, was given one: write climb([ladder]).")
     lengths = {each.recipe.epochs for each in ladders}
     if len(lengths) != 1:
         raise ValueError(f"Expected ladders of one number of epochs, was given {sorted(lengths) or 'none'}.")

@@ -61,8 +61,9 @@ def stitch(
         >>> stitch(a, b, kind="low rank", rank=4, **known).stitch.weight.shape
         torch.Size([8, 8])
 
-    The stitch is your own matrix, map, module or function, or a family of maps by its name. A module is not
-    copied; where it has parameters, a recipe trains them. A class of your own is a family, too.
+    The stitch is your own matrix, map, module or function, or a family of maps by its name. A class of your
+    own is a family, too. With `train` a module is copied, and a recipe trains the copy; without, it is used
+    as it is.
 
     Without a recipe the map is a closed form of the layers' activations on the training images; with one it
     is trained by the loss of the stitched network (csiszarik2021 §4.3, godfrey2022 §4). For many stitches at

@@ -1,15 +1,19 @@
 """The stitches of a ladder: which may stand on one, and what all of them make of one batch."""
 
+import copy
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from intertwine.chains import is_chain
+from intertwine.checks import kind
+from intertwine.features import activations, channel_axis
 from intertwine.stitching.maps import Birkhoff, Stitch
 from intertwine.stitching.stitch_recipes import StitchRecipe
 
@@ -36,6 +40,22 @@ def layers_of(chain: nn.Module) -> dict[str, nn.Module]:
 
 def check_rungs(model1: nn.Module, model2: nn.Module, rungs: Mapping[Any, Rung]) -> list[str]:
     """The names of the layers; ValueError, before any work, for what cannot stand on one ladder."""
+    if not isinstance(rungs, Mapping):
+        raise ValueError(
+            f"Expected rungs by name, was given {kind(rungs)}: write {{1: Rung(…), 2: Rung(…)}}."
+        )
+    for name, each in rungs.items():
+        if not isinstance(each, Rung) or not isinstance(each.stitch, Stitch):
+            given = kind(each.stitch if isinstance(each, Rung) else each)
+            raise ValueError(
+                f"Expected for {name!r} a Rung with a Stitch, was given {given}: make one, as "
+                f"Full(torch.eye(8)), or Full.start(junction, generator)."
+            )
+        if not isinstance(each.recipe, StitchRecipe):
+            raise ValueError(
+                f"Expected for {name!r} a StitchRecipe, was given {kind(each.recipe)}: choose one, as "
+                f"STITCH_RECIPES['digits']."
+            )
     names = [[*layers_of(model)] for model in (model1, model2)]
     if not (is_chain(model1) and is_chain(model2) and names[0] == names[1]):
         raise ValueError(
@@ -66,6 +86,23 @@ def check_rungs(model1: nn.Module, model2: nn.Module, rungs: Mapping[Any, Rung])
                 f"of epochs, was given {type(each.stitch).__name__} for {each.recipe.epochs}: use stitch_at."
             )
     return names[0]
+
+
+def check_widths(
+    model1: nn.Module, model2: nn.Module, rungs: Mapping[Any, Rung], image: Float[Tensor, "1 ..."]
+) -> None:
+    """Raise ValueError unless each stitch takes the channels of its layer in model 1 to those in model 2."""
+    layers = [*{each.layer for each in rungs.values()}]
+    found = [activations(model, layers, image) for model in (model1, model2)]
+    for name, each in rungs.items():
+        p, q = (values[each.layer].shape[channel_axis(values[each.layer])] for values in found)
+        # of a copy: a stitch in training may count how often it is asked
+        given = copy.deepcopy(each.stitch).eval().weight.shape
+        if given != (q, p):
+            raise ValueError(
+                f"Expected for {name!r} a stitch of {p} channels to {q}, as {each.layer} has, was given one "
+                f"of {given[1]} to {given[0]}."
+            )
 
 
 def by_each(stitches: list[Stitch], x: Tensor) -> Tensor:

@@ -59,7 +59,9 @@ def spaces_that_change_outputs(space: WeightSpace, model: nn.Module, inputs: Any
             return [x for x in space.spaces if changes({x.name: element[x.name]})] or space.spaces
     if element:
         unseen = "The symmetries are not checked, since no output on the example inputs is a finite number"
-        warnings.warn(f"{unseen}: give inputs on which some are.", stacklevel=3)
+        bad = [k for k, x in model.named_parameters() if not x.isfinite().all()]
+        hint = f"NaN or infinity is in {bad[0]}" if bad else "give inputs on which some are"
+        warnings.warn(f"{unseen}: {hint}.", stacklevel=3)
     return []
 
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from intertwine.checks import check_finite
 from intertwine.devices import tolerated
 from intertwine.weightspace.trace.run import Run
 from intertwine.weightspace.trace.trace import Outputs, trace
@@ -60,7 +61,12 @@ def equivalent(
 
     See Also:
         `verify` compares representations of a model and of the same model moved.
+
+    Raises:
+        ValueError: weights that are NaN or infinite.
     """
+    for model, which in ((before, "first"), (after, "second")):
+        check_finite(model, which)
     tolerance = tolerated(before, after) if tolerance is None else tolerance
     one, other = (trace(each, inputs, outputs) for each in (before, after))
     error = output_error(one, other)
