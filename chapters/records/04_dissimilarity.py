@@ -90,7 +90,7 @@ tiny, large = scale == "smoke", scale == "paper"
 LAYERS = {"relu1": 3, "relu2": 6, "relu3": 10, "relu4": 14}  # numbers as the paper counts
 FIRST, SECOND, THIRD, LAST = LAYERS.values()
 WIDEST, HALF, NARROWEST = LADDER = [64, 32, 16]
-PAIRS, FRESH = {64: 3, 32: 2, 16: 4}, {64: 4, 32: 2, 16: 4}  # trained pairs, untrained pairs
+PAIRS, FRESH = {64: 4, 32: 2, 16: 4}, {64: 5, 32: 2, 16: 4}  # trained pairs, untrained pairs
 WIDE = {"dataset": "cifar10", "width": 64, "epochs": 24, "seed": 0}
 STITCHED, SHORT = WIDE | {"epochs": 20}, WIDE | {"width": 16, "epochs": 8, "seed": 10}
 MANY, SOME, FEW, SHUFFLES, TRIALS, BLOCK_PAIRS = 10_000, 2_000, 500, 50, 200, 8
@@ -395,7 +395,7 @@ told.check_all({
         every(*(means(rows).loc["orthogonal"] > means(rows).loc["G_ReLU"] for rows in scores.values())),
     "In each pair of width 64 and at each layer orthogonal matrices score more.":
         every(wide["orthogonal"] > wide["grelu"], len(wide) == 4 * PAIRS[WIDEST]),
-    "In each of three pairs of width 64 Procrustes under the group rises from layer 10 to 14.":
+    "In each of four pairs of width 64 Procrustes under the group rises from layer 10 to 14.":
         every(rises[WIDEST] > 0, len(rises[WIDEST]) == PAIRS[WIDEST] > 2),
     "In each of four pairs of width 16 it falls, at width 32 it hardly changes.":
         every(rises[NARROWEST] < 0, len(rises[NARROWEST]) == 4, len(rises[HALF]) == 2,
@@ -843,11 +843,10 @@ told.check_all({
         every(procrustes_gains[WIDEST][[FIRST, THIRD]] < 0, procrustes_gains[WIDEST][LAST] > 0),
     "At layer 14 trained pairs have a third more above the null, under the group.":
         1.3 < left.loc["G_ReLU", LAST] / fresh_left.loc["G_ReLU", LAST] < 1.4,
-    "Of what untrained pairs leave to 1 training fills most at layer 3, half at 6, and a fifth later.":
-        [filled[FIRST] > 0.75, 0.4 < filled[SECOND] < 0.6, 0.12 < filled[THIRD] < 0.22,
-         0.12 < filled[LAST] < 0.22],
-    "Over three pairs of width 64 no layer's gain in linear CKA is established.":
-        [low < 0 < high for low, high in (interval(added(WIDEST)[k]) for k in added(WIDEST))],
+    "Of what untrained pairs leave to 1 training fills most at layer 3, half at 6, and an eighth later.":
+        [filled[FIRST] > 0.75, 0.4 < filled[SECOND] < 0.6, *(filled[[THIRD, LAST]].between(0.1, 0.15))],
+    "Over four pairs of width 64 a gain in linear CKA is established at layers 3 and 6, and at no later one.":
+        [(interval(added(WIDEST)[k])[0] > 0) == (k in (FIRST, SECOND)) for k in added(WIDEST)],
     "Beside batch norm as it starts, training raises CKA of the group at layers 6 and 14, not at 10.":
         [as_started_gain[SECOND] > 0.05, as_started_gain[LAST] > 0.3, abs(as_started_gain[THIRD]) < 0.01],
     "As a share of what its null leaves, Procrustes of trained pairs is up to a seventh lower.":
