@@ -8,7 +8,7 @@ from helpers import normal
 from torch import nn
 
 from intertwine.alignment import LinearMap, Statistics, fit
-from intertwine.stitching import STITCH_RECIPES, FromMatrix, Junction, stitch, stitch_all
+from intertwine.stitching import STITCH_RECIPES, FromMatrix, Junction, Stitch, stitch, stitch_all, stitch_at
 from intertwine.stitching.maps.stitch import parameter
 from intertwine.training import evaluate
 from intertwine_book import data, models
@@ -89,3 +89,38 @@ def test_a_function_of_statistics_returns_a_matrix_or_a_map():
     assert torch.equal(plain, mapped)
     with pytest.raises(ValueError, match=said):
         stitch(*pair, kind=lambda _: 1.0, **options)
+
+
+class Upper(FromMatrix):
+    """Without a closed form: its options are those of `__init__`."""
+
+    def __init__(self, weight, bias=None, *, strength=0.0):
+        super().__init__(bias)
+        self.entries, self.strength = parameter(weight), strength
+
+    @property
+    def weight(self):
+        return self.entries.triu()
+
+    def penalty(self):
+        return self.strength * self.weight.abs().sum()
+
+
+def test_a_kind_without_a_closed_form_takes_the_options_of_its_maps():
+    one, two = moved()
+    kinds = {str(each): {"kind": Upper, "recipe": SHORT, "strength": each} for each in (0.0, 0.1)}
+    place = Junction(one, two, "relu2", TRAIN, test=TEST, device="cpu")
+    free, drawn_to_0 = (each.stitch for each in stitch_all(place, kinds).values())
+    assert (free.strength, drawn_to_0.strength) == (0.0, 0.1)
+    assert drawn_to_0.weight.abs().sum() < free.weight.abs().sum()
+    with pytest.raises(ValueError, match="given strenght"):
+        stitch_all(place, {"wrong": {"kind": Upper, "recipe": SHORT, "strenght": 1.0}})
+
+
+def test_a_kind_that_lacks_something_is_refused_by_what_it_lacks():
+    class Bare(Stitch):
+        weight = property(lambda self: torch.eye(8))
+
+    place = Junction(*moved(), "relu2", TRAIN, device="cpu")
+    with pytest.raises(ValueError, match="Expected a class with start, Bare has none"):
+        stitch_at(place, Bare, recipe=SHORT)

@@ -108,6 +108,11 @@ def _class(kind: str | type, argument: str) -> Any:
             f"Expected a class with `fit` or `start`, was given {made.__name__}: give an object of it, or "
             f"derive it from Stitch."
         )
+    if lacking := sorted(getattr(made, "__abstractmethods__", ())):
+        raise ValueError(
+            f"Expected a class with {' and '.join(lacking)}, {made.__name__} has none: derive it from "
+            f"FromMatrix, or write what Stitch asks for."
+        )
     return made
 
 

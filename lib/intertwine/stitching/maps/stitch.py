@@ -73,6 +73,19 @@ class FromMatrix(Stitch):
         >>> from intertwine.stitching import LowRank
         >>> LowRank.draw((4, 3), torch.Generator().manual_seed(0), rank=2).weight.shape
         torch.Size([3, 4])
+        >>> class Upper(FromMatrix):  # a kind of your own, for `stitch(…, kind=Upper)`
+        ...     def __init__(self, weight, bias=None, *, strength=0.0):
+        ...         super().__init__(bias)
+        ...         self.entries, self.strength = nn.Parameter(weight), strength
+        ...
+        ...     @property
+        ...     def weight(self):
+        ...         return self.entries.triu()
+        ...
+        ...     def penalty(self):
+        ...         return self.strength * self.weight.abs().sum()
+        >>> Upper(torch.ones(2, 2)).weight.tolist(), options_of(Upper)
+        ([[1.0, 1.0], [0.0, 1.0]], {'strength': 0.0})
     """
 
     @classmethod
@@ -119,6 +132,8 @@ def options_of(kind: type) -> dict[str, Any]:
     """
     # `fit` takes the statistics before its options, `start` the junction and the generator
     function, given = (kind.fit, 1) if hasattr(kind, "fit") else (kind.start, 2)  # type: ignore[attr-defined]
+    if getattr(function, "__func__", None) is FromMatrix.start.__func__:  # type: ignore[attr-defined]
+        function, given = kind, 2  # which takes the weight and the bias before them
     parameters = [*inspect.signature(function).parameters.values()][given:]
     # `first` is where a training starts, which `stitch_at` takes by itself
     own = (each for each in parameters if each.name != "first" and each.kind != each.VAR_KEYWORD)
