@@ -418,6 +418,23 @@ def test_interrupting_leaves_nothing_half_written_and_says_what_is_kept(tiny_boo
     assert not list(tiny_book.root.rglob("*.ipynb"))
 
 
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_no_signal_ends_a_wait_in_the_middle_where_a_lock_would_stay_locked(tiny_book, monkeypatch, sent):
+    ended, before = [], signal.getsignal(sent)
+
+    def wait(pending, timeout):
+        signal.raise_signal(sent)
+        time.sleep(0.01)  # an exception of the handler would come here
+        ended.append(True)
+        return set(), pending
+
+    monkeypatch.setattr(chapters, "wait", wait)
+    with ThreadPoolExecutor(1) as pool, pytest.raises(KeyboardInterrupt) as stop:
+        monkeypatch.setattr(chapters, "in_a_process", lambda task, threads: "done")
+        chapters.run(chapters.plan(tiny_book, "smoke"), jobs=1, pool=pool)
+    assert ended == [True] and stop.value.args == (sent,) and signal.getsignal(sent) == before
+
+
 def test_an_interrupted_run_finds_its_tables_again_and_changed_code_finds_none(tiny_book):
     task = chapters.plan(tiny_book, "smoke")["01_first"]
     row = tiny_book.executed("smoke", "01_first").with_suffix("") / "rates.csv"

@@ -4,11 +4,12 @@ import json
 import multiprocessing
 import os
 import shutil
+import signal
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, ProcessPoolExecutor, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -133,24 +134,27 @@ def run(
     try:
         work = partial(in_a_process, threads=max(1, cores() // jobs))
         pending = {}
-        for chapter, task in tasks.items():
-            if task.stale:
-                pending[pool.submit(work, task)] = chapter
-            else:  # known without a process
-                report(chapter, "fresh", 1, 1)
-        while pending:
-            finished, _ = wait(pending, timeout=0.1)
-            while not cells.empty():
-                report(*cells.get())
-            for future in finished:
-                chapter = pending.pop(future)
-                try:
-                    report(chapter, future.result(), 1, 1)
-                except Exception as error:  # a BookError, or the end of the process
-                    known = isinstance(error, BookError)
-                    why = str(error) if known else f"its process ended: {error}\n    {execute.SHORT}"
-                    failures.append(f"{chapter} failed: {why}")
-                    report(chapter, "failed: " + why.partition("\n")[0], 1, 1)
+        with noted() as signals:
+            for chapter, task in tasks.items():
+                if task.stale:
+                    pending[pool.submit(work, task)] = chapter
+                else:  # known without a process
+                    report(chapter, "fresh", 1, 1)
+            while pending:
+                finished, _ = wait(pending, timeout=0.1)
+                if signals:
+                    raise KeyboardInterrupt(signals[0])
+                while not cells.empty():
+                    report(*cells.get())
+                for future in finished:
+                    chapter = pending.pop(future)
+                    try:
+                        report(chapter, future.result(), 1, 1)
+                    except Exception as error:  # a BookError, or the end of the process
+                        known = isinstance(error, BookError)
+                        why = str(error) if known else f"its process ended: {error}\n    {execute.SHORT}"
+                        failures.append(f"{chapter} failed: {why}")
+                        report(chapter, "failed: " + why.partition("\n")[0], 1, 1)
     except BaseException:  # Ctrl-C, SIGTERM: every file is written whole, so the processes may simply go
         pool.shutdown(wait=False, cancel_futures=True)
         for process in multiprocessing.active_children():
@@ -159,6 +163,22 @@ def run(
     pool.shutdown()
     if failures:
         raise BookError("\n".join(failures))
+
+
+@contextmanager
+def noted() -> Iterator[list[int]]:
+    """Inside the `with` Ctrl-C and SIGTERM are noted, and raise nothing.
+
+    Raised while `wait` or `submit` holds a lock, they would leave it locked, and the process would never end.
+    """
+    found: list[int] = []
+    note, kinds = (lambda number, frame: found.append(number)), (signal.SIGINT, signal.SIGTERM)
+    before = {each: signal.signal(each, note) for each in kinds}
+    try:
+        yield found
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler or signal.SIG_DFL)  # None: not from Python
 
 
 def _begin(cells: Any, places: Any) -> None:
