@@ -339,7 +339,7 @@ def matching(width: int, dtype: torch.dtype) -> Calls:
 
 
 QUALITY: dict[str, str] = {}
-NAMES = {"sklearn": "scikit-learn", "ot": "POT"}
+NAMES = {"sklearn": "scikit-learn", "ot": "POT", "torch_cka": "torch-cka"}
 LINE = "{:34}{:10}{:17}{:10}{:>8}{:>9}{:>9}{:>7}"
 SINGLE, BOTH = ("float32",), ("float32", "float64")
 WIDTHS: list[tuple[int, ...]] = [(2000, 64), (200, 16), (2000, 256), (5000, 512)]
@@ -427,6 +427,11 @@ def memory() -> None:
                      case.precisions[-1], f"{ours:.3g}", f"{theirs:.3g}"))  # fmt: skip
         print("{:34}{:14}{:19}{:10}{:>8}{:>8}".format(*rows[-1]), flush=True)
     write(HERE / "memory.csv", ("Method", "Peer", "Size", "Precision", "Ours, MB", "Peer, MB"), rows)
+    peers = {row[1]: 0 for row in rows if row[1] not in ("torch", "numpy", "scipy")}  # in order
+    how = dict(provenance(peers, {}))
+    how["Memory"] = "the largest resident set in a call, beyond that before it: medians of three processes"
+    told = [(name, how[name]) for name in ("Date", "Processor", "Memory", "Versions")]
+    write(HERE / "memory_run.csv", ("What", "Value"), told)
 
 
 def table(rows: list[Row]) -> None:
@@ -445,9 +450,8 @@ def table(rows: list[Row]) -> None:
          f"{1e3 * r.theirs:.3g}", f"{r.theirs / r.ours:.2f}")
         for r in rows
     ))  # fmt: skip
-    distributions = NAMES | {"torch_cka": "torch-cka"}
     peers = [row.peer for row in rows if row.peer not in ("torch", "numpy", "scipy")]
-    packages = [distributions.get(peer, peer) for peer in dict.fromkeys(peers)]
+    packages = [NAMES.get(peer, peer) for peer in dict.fromkeys(peers)]
     packages += ["lapx"] if find_spec("lap") else []
     write(HERE / "peers_run.csv", ("What", "Value"), provenance(packages, QUALITY))
 

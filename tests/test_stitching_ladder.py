@@ -118,6 +118,13 @@ def test_where_both_networks_move_each_stitch_has_batch_norms_of_its_own():
         assert everything[name] == pytest.approx(alone, rel=1e-3)
 
 
+def test_one_network_may_be_both():
+    f = network(0)
+    rung = Rung("relu2", drawn(6, bias=False), replace(MOVING, epochs=1))
+    one, other = (climb([Ladder(f, g, {0: rung}, TRAIN, TEST, **EXACT)])[0] for g in (f, copy.deepcopy(f)))
+    assert one == other
+
+
 def test_networks_that_move_are_judged_by_running_averages_behind_the_stitch():
     f, g = network(0), network(1)
     rung = Rung("relu1", drawn(3, bias=False), replace(MOVING, epochs=1))

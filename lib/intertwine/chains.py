@@ -25,6 +25,17 @@ def is_chain(module: nn.Module) -> TypeGuard[nn.Sequential]:
     return isinstance(module, nn.Sequential) and plain
 
 
+def layers_of(chain: nn.Module) -> dict[str, nn.Module]:
+    """The layers by name; `named_children` would leave out one that stands there twice.
+
+    Example:
+        >>> relu = nn.ReLU()
+        >>> [*layers_of(nn.Sequential(nn.Linear(2, 2), relu, nn.Linear(2, 2), relu))]
+        ['0', '1', '2', '3']
+    """
+    return {name: layer for name, layer in chain._modules.items() if layer is not None}
+
+
 def subchain(chain: nn.Sequential, start: int = 0, end: int | None = None) -> nn.Sequential:
     """Some of a chain's modules, in order and by their names, as a plain `nn.Sequential`.
 

@@ -82,9 +82,9 @@ def examples(
         which = list(units)
     if unknown := sorted({*which} - {*table["unit"]}):
         raise ValueError(f"Expected units from 0 to {len(table) - 1}, was given {unknown[0]}.")
-    # in the precision of the levels: areas are made equal in float32; in the parts in which `dissect` turns
-    parts = maps.to(found.levels).split(IMAGES)
-    maps = torch.cat([*parts] if rotation is None else [turned(part, rotation) for part in parts])
+    maps = maps.to(found.levels)  # areas are made equal in float32
+    if rotation is not None:  # in the parts in which `dissect` turns: another sum could round to another side
+        maps = torch.cat([turned(part, rotation) for part in maps.split(IMAGES)])
     chosen = []
     for row in table.set_index("unit", drop=False).loc[which].to_dict("records"):
         k = slice(row["unit"], row["unit"] + 1)

@@ -1,14 +1,19 @@
-"""Batch norm behind stitches: its statistics estimated again, or kept apart for each of several."""
+"""Batch norm around stitches: estimated again, folded into convolutions, or kept apart for several."""
 
 import copy
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.utils.fusion import fuse_conv_bn_eval
 
+from intertwine import devices
+from intertwine.chains import layers_of
 from intertwine.stitching.maps import Birkhoff, Stitch
 from intertwine.training.outputs import Values, evaluating
 
@@ -72,3 +77,23 @@ class Apart(nn.Module):
         # the batches are equally long, and in the order of the stitches
         parts = zip(self.norms, x.chunk(len(self.norms)), strict=True)
         return torch.cat([norm(part) for norm, part in parts])
+
+
+def frozen(chain: nn.Module, cuts: set[str]) -> nn.Sequential:
+    """The chain in evaluation mode, with each batch norm in the convolution before it, but at a cut."""
+    layers = layers_of(chain.requires_grad_(False).eval())
+    for (a, one), (b, two) in pairwise([*layers.items()]):
+        if type(one) is nn.Conv2d and type(two) is nn.BatchNorm2d and a not in cuts:
+            layers[a], layers[b] = fuse_conv_bn_eval(one, two), nn.Identity()
+    return devices.channels_last(nn.Sequential(OrderedDict(layers)))
+
+
+def apart(part: nn.Module, stitches: list[Stitch]) -> nn.Sequential:
+    """The part with a batch norm of its own for what comes from each stitch."""
+    return nn.Sequential(*(Apart(m, stitches) if tracked(m) else m for m in layers_of(part).values()))
+
+
+def narrowed(part: nn.Module, dtype: torch.dtype) -> nn.Sequential:
+    """The part as it is trained through: copied into the type of training, but for batch norms that move."""
+    layers = layers_of(part).values()
+    return nn.Sequential(*(m if tracked(m) else copy.deepcopy(m).to(dtype) for m in layers))

@@ -6,23 +6,21 @@ run once, too, on a larger batch. On a GPU this makes a paper's own number of ep
 """
 
 import copy
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from itertools import groupby, pairwise, product
+from itertools import groupby, product
 from math import isfinite
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from intertwine import devices
 from intertwine.chains import subchain
 from intertwine.data import Dataset
-from intertwine.stitching.batch_norm import REESTIMATED, Apart, averaging, tracked
+from intertwine.stitching.batch_norm import REESTIMATED, Apart, apart, averaging, frozen, narrowed, tracked
 from intertwine.stitching.maps import Full, Stitch
-from intertwine.stitching.rungs import Rung, by_each, check_rungs, check_widths, layers_of
+from intertwine.stitching.rungs import Rung, by_each, check_rungs, check_widths
 from intertwine.training import Batches, build_optimizer
 from intertwine.training.batches import fill_of
 from intertwine.training.evaluate import check_data, correct
@@ -100,7 +98,7 @@ class Ladder:
         self.moving = self.recipe.batch_norm == "reestimated"
         # a fused batch norm has no statistics: where these move every layer is a cut, so that none is fused
         cuts = {each.layer for each in self.rungs.values()} if not self.moving else {*places}
-        one, self.model2 = (self._frozen(model, cuts) for model in (model1, model2))
+        one, self.model2 = (frozen(copy.deepcopy(each).to(self.device), cuts) for each in (model1, model2))
         # by layer: model 1 up to it, its stitches, and model 2 up to the next one, as trained and as judged
         self.parts: list[tuple[nn.Module, list[Stitch], nn.Module, nn.Module]] = []
         start, joined = 0, []
@@ -110,8 +108,8 @@ class Ladder:
             stitches = [each.stitch for each in group]
             joined += stitches
             rest = subchain(self.model2, end, places.index(following) + 1 if following else None)
-            judged = self._apart(rest, joined) if self.moving else rest
-            self.parts.append((subchain(one, start, end), stitches, self._narrowed(judged), judged))
+            judged = apart(rest, joined) if self.moving else rest
+            self.parts.append((subchain(one, start, end), stitches, narrowed(judged, self.dtype), judged))
             start = end
         self.stitches: list[Stitch] = joined
         images, labels = train.images.to(self.device), train.labels.to(self.device)
@@ -134,24 +132,6 @@ class Ladder:
 
     def _by_layer(self) -> Iterator[Any]:
         return groupby(self.rungs.items(), key=lambda each: each[1].layer)
-
-    def _frozen(self, model: nn.Module, cuts: set[str]) -> nn.Sequential:
-        """A copy in evaluation mode, whose batch norm is part of the convolution before it, but at a cut."""
-        layers = layers_of(copy.deepcopy(model).to(self.device).requires_grad_(False).eval())
-        for (a, one), (b, two) in pairwise([*layers.items()]):
-            if type(one) is nn.Conv2d and type(two) is nn.BatchNorm2d and a not in cuts:
-                layers[a], layers[b] = fuse_conv_bn_eval(one, two), nn.Identity()
-        return devices.channels_last(nn.Sequential(OrderedDict(layers)))
-
-    def _apart(self, part: nn.Module, stitches: list[Stitch]) -> nn.Module:
-        """The part with a batch norm of its own for what comes from each stitch."""
-        layers = layers_of(part).values()
-        return nn.Sequential(*(Apart(m, stitches) if tracked(m) else m for m in layers))
-
-    def _narrowed(self, part: nn.Module) -> nn.Module:
-        """The part as it is trained through: in the type of training, but for batch norms that move."""
-        layers = (m if tracked(m) else copy.deepcopy(m).to(self.dtype) for m in layers_of(part).values())
-        return nn.Sequential(*layers)
 
     def _optimizer(self) -> torch.optim.Optimizer:
         """One optimiser of all stitches, each by the rates of its own recipe."""
@@ -177,12 +157,12 @@ class Ladder:
     def _logits(self, images: Tensor, fixed: Mapping[Stitch, Stitch] | None = None) -> Tensor:
         """The logits behind every stitch, (stitches, images, classes); of `fixed` maps as they are judged."""
         x, joined = images, None
-        for front, stitches, narrowed, wide in self.parts:
+        for front, stitches, trained, judged in self.parts:
             with torch.no_grad():
                 x = front(x)
             new = by_each([fixed[each] for each in stitches] if fixed else stitches, x)
             joined = new if joined is None else torch.cat([joined, new])
-            joined = (wide if fixed else narrowed)(joined)
+            joined = (judged if fixed else trained)(joined)
         assert joined is not None
         return joined.float().unflatten(0, (len(self.stitches), len(images)))
 

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from intertwine.chains import is_chain
+from intertwine.chains import is_chain, layers_of
 from intertwine.checks import kind
 from intertwine.features import activations, channel_axis
 from intertwine.stitching.maps import Birkhoff, Stitch
@@ -31,11 +31,6 @@ class Rung(NamedTuple):
     stitch: Stitch
     """Where it starts; a ladder trains a copy."""
     recipe: StitchRecipe
-
-
-def layers_of(chain: nn.Module) -> dict[str, nn.Module]:
-    """The layers by name; `named_children` would leave out one that stands there twice."""
-    return {name: layer for name, layer in chain._modules.items() if layer is not None}
 
 
 def check_rungs(model1: nn.Module, model2: nn.Module, rungs: Mapping[Any, Rung]) -> list[str]:
