@@ -593,7 +593,7 @@ picture
 # Most of this comes from passing through one solution.
 # Compared with random planes through that solution the gain is {fact}`06_genni.times_through:.1f` times on average, and
 # in about a third of the searches there is none.
-# On average the gain is positive, but perhaps less than the 1 % of the grid that we call a difference
+# On average the gain is positive, and less than the 1 % of the grid that we call a difference
 # ({ref}`rec-genni-conjecture`).
 #
 # ## Which tool for which question?
