@@ -481,6 +481,7 @@ STITCHING: Rows = [
     (r"shortcut to be one of", lambda: joined(M6, M6, "block2.relu1", linear(4, 4), shortcut="shared")),
     (r"from 4 channels to 8, .* not fit: ", lambda: joined(M4, M4, ("relu1", "relu2"), linear(7, 4))),
     (r"from 4 channels to 8, .* not fit: ", lambda: joined(M4, M4, ("relu1", "relu2"), nn.Conv2d(4, 4, 1))),
+    (r"outputs come first, so give its transpose\.$", lambda: joined(M4, M4, ("relu1", "relu2"), linear(4, 8))),
     (r"name of a layer, or a pair of two names, was given", lambda: joined(M4, M4, 2, linear(4, 4))),
     (r"model 2 is in torch.float64: use .float\(\)", lambda: Junction(M4, DOUBLE, "relu1", PICTURES)),
     (r"kind to be one of identity, .*, was given 'low rang'", lambda: at(kind="low rang")),

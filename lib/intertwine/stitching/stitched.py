@@ -190,9 +190,13 @@ def check_fit(
     try:
         run_part(rest, values, dtype)
     except RuntimeError as error:
+        matrix, why = getattr(rest.stitch, "weight", None), str(error).splitlines()[0]
+        # a matrix the other way round is the likely mistake, of which torch would name a convolution
+        if isinstance(matrix, Tensor) and matrix.shape == widths:
+            why = f"its matrix has the shape {widths}, and outputs come first, so give its transpose"
         raise ValueError(
             f"Expected a stitch from {widths[0]} channels to {widths[1]}, was given one that does not fit: "
-            f"{str(error).splitlines()[0]}."
+            f"{why}."
         ) from error
 
 
