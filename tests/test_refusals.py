@@ -221,7 +221,7 @@ def test_weights_and_lazy_layers_are_no_model(call):
 
 def broken() -> nn.Module:
     net = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3)).eval()
-    net[2].weight.data[0, 0] = nan
+    net[0].weight.data[0] = nan
     return net
 
 
@@ -233,12 +233,14 @@ OF_WEIGHTS = {
     "act": lambda net: SPACE.act(net, {}),
     "canonicalise": lambda net: canonicalise(SPACE, net),
     "match": lambda net: match(SPACE, NET, net),
+    "same_network": lambda net: same_network(net, NET, X),
+    "same_network, the second": lambda net: same_network(NET, net, X),
 }
 
 
 @pytest.mark.parametrize("call", OF_WEIGHTS.values(), ids=OF_WEIGHTS)
 def test_weights_that_are_not_finite_are_named_by_every_use(call):
-    with pytest.raises(ValueError, match=r"finite weights, .* in 2.weight of the"):
+    with pytest.raises(ValueError, match=r"finite weights, .* in 0.weight of the"):
         call(broken())
 
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from torch import nn
 
+from intertwine.checks import check_finite
 from intertwine.devices import tolerated
 from intertwine.shallow import ShallowReLU, Symmetry, same_function
 from intertwine.weightspace import WeightSpace, find_symmetries, match, relative_error
@@ -85,6 +86,8 @@ def same_network(
         `weightspace.equivalent` compares outputs alone, `weightspace.match` brings other networks close.
     """
     one, other = eager(one), eager(other)
+    for which, model in (("first", one), ("second", other)):
+        check_finite(model, which)
     # for these there is a decision on all inputs, but the symmetry that it finds may be any
     if group is None and (shallow := _shallow(one, other)) is not None:
         return shallow
