@@ -135,7 +135,8 @@ def _ordering(claim: Claim, rows: pd.DataFrame) -> Verdict:
 def check_scale(claim: Claim, rows: pd.DataFrame) -> None:
     """Refuse an ordering whose `matters` exceeds what it compares: no result could reproduce it."""
     if claim.kind == "ordering":
-        size = max(abs(side(rows, column).mean()) for column in claim.columns)
+        # of single values, as those of a change may have both signs and a mean near 0
+        size = max(side(rows, column).abs().mean() for column in claim.columns)
         if (claim.matters or 0.0) > size:
             raise ValueError(
                 f"Claim '{claim.id}': expected 'matters' of at most what is compared, {size:.3g}, was given "
