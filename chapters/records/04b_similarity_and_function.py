@@ -154,11 +154,11 @@ def at(layer, cut):
 
 
 @lru_cache(maxsize=2)
-def junction(networks, pair, place, stitch_images, test_images, itself=False):
-    """Two networks, or one and itself, and the place where a map joins them."""
-    f, g = networks_of(networks, pair)
+def junction(networks, pair, place, stitch_images, test_images, alone=None):
+    """Two networks, or one of them (0 or 1) and itself, and the place where a map joins them."""
+    both = networks_of(networks, pair)
+    f, g = both if alone is None else [both[alone]] * 2
     train, test = sets_of(networks)
-    g = f if itself else g
     sets = {"train": train[:stitch_images], "test": test[:test_images], "fit_images": stitch_images}
     joined = Junction(f, g, place, **sets, dtype="float32", device=device)
     return joined, f, g
@@ -665,19 +665,20 @@ def pressed(joined, weight, epochs, rate, seed, cka_images=None):
 
 
 # %%
-@record.table([OF_PENALTY | {"weight": w, "pair": k} for w in (0.0, WEIGHT) for k in FEW_PAIRS])
-def penalised(networks, layer, cut, stitch_epochs, learning_rate, augmentation, weight, pair, **counts):
-    joined, f, _ = junction(networks, pair, at(layer, cut), **counts, itself=True)
+@record.table([OF_PENALTY | {"weight": w, "network": k} for w in (0.0, WEIGHT) for k in range(2 * len(PAIRS))])
+def penalised(networks, layer, cut, stitch_epochs, learning_rate, augmentation, weight, network, **counts):
+    which, pair = divmod(network, len(PAIRS))  # the first ones of all pairs come first
+    joined, f, _ = junction(networks, pair, at(layer, cut), **counts, alone=which)
     record.uses(f, joined.data("test"))
-    return history(pressed(joined, weight, stitch_epochs, learning_rate, pair))
+    return history(pressed(joined, weight, stitch_epochs, learning_rate, network))
 
 
 # %% tags=["hide-input"] figure="fig-rec-pressed"
 named = penalised.assign(name=penalised["weight"].map({0.0: "control", WEIGHT: "penalised"}))
 shown = named.rename(columns={"accuracy": "accuracy, %", "cka": "CKA"})
 single_curves(
-    shown.melt(["pair", "name", "epoch"], ["accuracy, %", "CKA"], "of"),
-    *("epoch", "value", "name", "pair"),
+    shown.melt(["network", "name", "epoch"], ["accuracy, %", "CKA"], "of"),
+    *("epoch", "value", "name", "network"),
     panels="of",
     across=1,
     height=2.3,
@@ -691,15 +692,15 @@ single_curves(
 # :::{figure} #fig-rec-pressed
 # ---
 # alt: >-
-#   Above, the control stays between 84 and 88 percent, the penalised stitch falls to 82 percent.
+#   Above, the control stays between 83 and 88 percent, the penalised stitch falls to 82 percent.
 #   Below, the control's CKA stays at 1, the penalised one falls to 0.67 on average.
 # ---
-# With CKA lowered to about {fact}`04b_similarity_and_function.pressed_cka:.2f`, five networks end
+# With CKA lowered to about {fact}`04b_similarity_and_function.pressed_cka:.2f`, twenty networks end
 # {fact}`04b_similarity_and_function.cost_low:.1f` to {fact}`04b_similarity_and_function.cost_high:.1f` points below
 # their
 # controls.
 # Accuracy above, CKA below; dotted: 0.7, below which the paper lowers it.
-# Thin: five Tiny-10 stitched to themselves at layer 3; thick: means.
+# Thin: all twenty published Tiny-10 stitched to themselves at layer 3; thick: means.
 # :::
 
 # %% tags=["hide-input"]
@@ -708,24 +709,24 @@ single_curves(
 def trade_off(curves, level=0.75):
     """Points lost since epoch 0 while CKA is below a level, and those of the control at the same epochs."""
     curves = curves.sort_values(["weight", "epoch"])
-    curves["lost"] = curves.groupby("pair")["accuracy"].transform("first") - curves["accuracy"]
-    wide = curves.pivot(index=["pair", "epoch"], columns="weight", values=["lost", "cka"])
+    curves["lost"] = curves.groupby("network")["accuracy"].transform("first") - curves["accuracy"]
+    wide = curves.pivot(index=["network", "epoch"], columns="weight", values=["lost", "cka"])
     columns = [wide["cka"][WEIGHT], wide["lost"][WEIGHT], wide["lost"][0.0]]
     both = pd.concat(columns, axis=1, keys=["cka", "lost", "control"])
-    found = both.groupby("pair")[["cka"]].min().rename(columns={"cka": "lowest"})
-    found = found.join(both[both["cka"] < level].groupby("pair")[["lost", "control"]].mean())
+    found = both.groupby("network")[["cka"]].min().rename(columns={"cka": "lowest"})
+    found = found.join(both[both["cka"] < level].groupby("network")[["lost", "control"]].mean())
     return found.assign(beyond_control=found["lost"] - found["control"]).reset_index()
 
 
 def cost(epoch):
     """Points below the control after an epoch, by network."""
-    then = of(penalised, epoch=epoch).pivot(index="pair", columns="weight", values="accuracy")
+    then = of(penalised, epoch=epoch).pivot(index="network", columns="weight", values="accuracy")
     return then[0.0] - then[WEIGHT]
 
 
 traded = linked(trade_off(penalised).assign(**OF_PENALTY), "penalised")
 lost_at_end = cost(PRESSED)
-headings = {"pair": "network", "lowest": "lowest CKA", "lost": "lost below 0.75", "control": "the control"}
+headings = {"network": "network", "lowest": "lowest CKA", "lost": "lost below 0.75", "control": "the control"}
 readable(
     traded,
     headings | {"beyond_control": "beyond the control"},
@@ -745,7 +746,8 @@ UNCHANGED = (
     "than the paper asks.)"
 )
 WIDE = WHOLE | {"networks": "a ResNet-20 of three times the width", "learning_rate": "0.001 in steps"}
-here = {"link": "rec-experiment-4", "scale": WIDE}
+here = {"link": "rec-experiment-4", "scale": WIDE, "per": "network"}
+reached = traded.dropna(subset="beyond_control")  # a CKA below 0.75
 essentially = {
     "printed": 0.0,
     "error": 1,
@@ -753,7 +755,7 @@ essentially = {
     "matters": 0.5,
 }
 place = "§6.3 and figure 5, accuracy"
-claim("experiment-4", place, UNCHANGED, traded, "beyond_control", **essentially, **here)
+claim("experiment-4", place, UNCHANGED, reached, "beyond_control", **essentially, **here)
 below, place = "The penalty presses CKA below 0.7.", "§6.3 and figure 5, CKA"
 claim("experiment-4-cka", place, below, (0.7, traded), "lowest", matters=0.01, **here)
 told.verdicts()
@@ -765,19 +767,16 @@ at_last = of(penalised, epoch=PRESSED, weight=WEIGHT)
 whole = of(penalised, epoch=0)
 # fmt: off
 told.check_all({
-    "A CKA below 0.75 costs each of five networks more than 2 points beyond its control.":
-        every(len(traded) == 5, traded["lowest"] < 0.75, traded["beyond_control"] > 2),
-    "At the end the five have CKA of 0.56 to 0.74 and are 2 to 6 points below their controls.":
-        every(at_last["cka"].between(0.56, 0.74), lost_at_end.between(2, 6)),
-    "At the end the five classify 80 to 84.5 % correctly.": at_last["accuracy"].between(80, 84.5),
-    "After three epochs CKA is lower, and no cost is seen on average.": every(early < 0.97, low < 0, high > 0),
+    "Of twenty networks 17 reach a CKA below 0.75, which costs each more than 2 points beyond its control.":
+        every(len(traded) == 20, len(reached) == 17, reached["beyond_control"] > 2),
+    "At the end the twenty have CKA of 0.48 to 0.78 and are 2 to 6 points below their controls.":
+        every(at_last["cka"].between(0.48, 0.78), lost_at_end.between(2, 6)),
+    "At the end the twenty classify 80 to 84.5 % correctly.": at_last["accuracy"].between(80, 84.5),
+    "After three epochs CKA is 0.97 on average, and costs less than half a point.":
+        every(round(early, 2) == 0.97, low > 0, high < 0.5),
 })
 # fmt: on
-told.say(
-    **ends(cost=lost_at_end, beyond=traded["beyond_control"]),
-    early_cka=early,
-    early_cost=cost(min(3, PRESSED)).mean(),
-)
+told.say(**ends(cost=lost_at_end, beyond=reached["beyond_control"]))
 told.say(own=whole["accuracy"].mean(), pressed=at_last["accuracy"].mean(), pressed_cka=at_last["cka"].mean())
 
 # %% [markdown]
@@ -889,7 +888,7 @@ GROUPS |= {"permutations with positive scalings": GReLU}
     trial=range(DRAWS),
 )
 def inserted(networks, layer, cut, test_images, cka_images, group, pair, trial):
-    joined, f, _ = junction(networks, pair, at(layer, cut), FEW, test_images, itself=True)
+    joined, f, _ = junction(networks, pair, at(layer, cut), FEW, test_images, alone=0)
     record.uses(f, joined.data("test"))
     draw = torch.Generator().manual_seed(1_000 * pair + trial)
     made = stitch_at(joined, GROUPS[group](joined.widths[0]).sample(draw))
@@ -1509,7 +1508,7 @@ told.say(probe=quarter["lost"].mean(), probe_whole=of(sensitivity, kept=1.0)["ac
 #   - what it may change
 # * - networks of Experiment 4
 #   - a ResNet-20 of three times the width, layer 2.0
-#   - Tiny-10, layer 3, five networks: the wide weights are not published
+#   - Tiny-10, layer 3, twenty networks: the wide weights are not published
 #   - a wide layer may have more directions that the back ignores
 # * - pairs
 #   - ten
