@@ -15,6 +15,7 @@ from torch import nn
 from intertwine import shallow
 from intertwine.groups import GReLU
 from intertwine.shallow import ShallowReLU, random_network, same_function
+from intertwine.shallow.exact import numbers
 from intertwine.shallow.moves import difference, random_scales
 from intertwine.shallow.relu_network import random_integers
 from intertwine.shallow.subsets import subset_sums
@@ -118,6 +119,8 @@ def test_exact_and_float_do_not_mix():
     assert exact([[1]]).tolist() == [[1]] and exact([1]).tolist() == [1]
     assert exact([[1.0]]).dtype == np.float64 and exact.float()([[1]]).dtype == np.float64
     assert not ShallowReLU([[1]], [0.5], [[1]], [0]).exact
+    # whole numbers of a tensor stay exact, also those that float64 cannot hold
+    assert numbers(torch.tensor([2**53 + 1])).tolist() == [2**53 + 1]
     assert same_function(exact, exact.float()).tolerance > 0
 
 

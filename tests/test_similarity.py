@@ -323,6 +323,11 @@ def test_widths_that_differ_get_zeros_and_dead_units_are_left_out():
     for group in ("orthogonal", "permutation"):
         assert abs(procrustes(X, Y, group) - procrustes(wide, Y, group)) < 1e-12
         assert abs(procrustes(X, Y, group) - procrustes(Y, X, group)) < 1e-12
+    # also where what has no partner is small beside what has one
+    small = normal(20, 1, seed=1)
+    small = 1e-6 * (small - small.mean()) / small.std()
+    distance = 2 * (1 - procrustes(X, torch.cat([X, small], 1), "permutation"))
+    assert distance == pytest.approx((small.norm() / (X - X.mean(0)).norm()).item(), rel=1e-3)
     dead = torch.cat([X, torch.full((20, 1), 0.1)], 1)
     assert abs(grelu_procrustes(dead, Y, corrected=True) - grelu_procrustes(X, Y, corrected=True)) < 1e-12
     assert abs(grelu_cka(dead, Y, corrected=True) - grelu_cka(X, Y, corrected=True)) < 1e-12

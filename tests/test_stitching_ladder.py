@@ -17,6 +17,7 @@ from intertwine.stitching import (
     Ladder,
     LowRank,
     Rung,
+    Sparse,
     climb,
     stitch_at,
 )
@@ -99,6 +100,20 @@ def test_networks_without_batch_norm_low_ranks_and_a_start_that_is_judged():
     assert torch.linalg.matrix_rank(ladder.rungs[0].stitch.weight, rtol=1e-5) == 2
     after, wanted = ladder.judge()[0], place.judge(stitch_at(place, ladder.rungs[0].stitch.cpu()))
     assert [after[name] for name in NAMES] == pytest.approx([getattr(wanted, n) for n in NAMES], rel=1e-4)
+
+
+def test_a_penalty_counts_as_where_a_stitch_is_trained_alone():
+    f, g = network(0), network(1)
+    place = Junction(f, g, "relu2", TRAIN, test=TEST, device="cpu", dtype="float32")
+    fit = Full.fit(place.statistics)
+    rungs = {alpha: Rung("relu2", Sparse(fit.weight, fit.bias, alpha=alpha), FROZEN) for alpha in (0.0, 0.1)}
+    ladder = Ladder(f, g, rungs, TRAIN, TEST, **EXACT)
+    climb([ladder])
+    for alpha in rungs:
+        alone = stitch_at(place, "sparse", alpha=alpha, recipe=FROZEN, seed=5).stitch
+        assert (ladder.rungs[alpha].stitch.weight - alone.weight).abs().max() < 1e-4 * alone.weight.abs().max()
+    free, pressed = (ladder.rungs[alpha].stitch.weight.abs().sum() for alpha in (0.0, 0.1))
+    assert pressed < 0.9 * free
 
 
 def test_where_both_networks_move_each_stitch_has_batch_norms_of_its_own():

@@ -171,7 +171,7 @@ def test_values_that_are_not_kept_give_the_same(monkeypatch):
 
 
 @pytest.mark.parametrize("batch_norm", ["frozen", "reestimated"])
-def test_only_the_stitch_moves(batch_norm):
+def test_only_the_stitch_moves_and_in_silence(batch_norm, capsys):
     before = tensors(network(0), network(1))
     place = junction()
     start = uniform(place)
@@ -187,6 +187,9 @@ def test_only_the_stitch_moves(batch_norm):
     statistics = trained.rest.back.bn3.running_mean
     assert torch.equal(statistics, network(1).bn3.running_mean) == (batch_norm == "frozen")
     assert not any(module.training for module in trained.modules())
+    # nor is a gradient kept of what does not move
+    assert [*place.model2.parameters()] and not any(p.requires_grad for p in place.model2.parameters())
+    assert not capsys.readouterr().err  # of a bar, which was not asked for
 
 
 def test_reestimated_statistics_are_those_behind_the_stitch():

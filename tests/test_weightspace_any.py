@@ -126,6 +126,7 @@ STEPS = {
     "a value that no output needs": (lambda h: (h[..., -1], h)[1], ["GL(8)"]),
     "an empty cache": (lambda h: torch.cat([torch.zeros(0), h], -1), ["GL(8)"]),
     "pad by a tensor": (lambda h: F.pad(h, (0, torch.tensor(2) + 1))[..., :8], ["GL(8)"]),
+    "pad in front": (lambda h: F.pad(h, (1, 0))[..., :8].relu(), ["GL(1)", "Σ_7 ⋉ (R_{>0})^7"]),
     "rows one by one": (lambda h: torch.stack([row.relu() for row in h]), ["Σ_8 ⋉ (R_{>0})^8"]),
     "a square root": (lambda h: (h.exp() + 1).sqrt(), ["Σ_8"]),
     "division of a number": (lambda h: 1 / (h.square() + 1), ["Σ_8 ⋉ ({±1})^8"]),
@@ -583,6 +584,11 @@ def test_norms_written_by_hand_are_recognised_by_what_they_compute(norm, group):
 def test_a_norm_along_channels_is_recognised_on_any_axis():
     model = Net(lambda h: centred(h.transpose(1, 2), 1).transpose(1, 2))
     assert groups(model, randn(2, 5, 4)) == ["O(8), Q1 = ±1"]
+    # the axis that it treats differently stands behind that of the channels
+    lengths = lambda x: x.square().mean(1, keepdim=True).add(1e-3).sqrt()  # noqa: E731
+    uneven = lambda x: x / (lengths(x) * torch.arange(1.0, 6)[None, None])  # noqa: E731
+    model = Net(lambda h: uneven(h.transpose(1, 2)).transpose(1, 2))
+    assert groups(model, randn(2, 5, 4)) == ["O(8)"]
 
 
 class Summed(nn.Module):
