@@ -338,6 +338,11 @@ def test_scalars_between_1_and_the_generator_are_refused():
     assert [group.contains(a) for a in (3.0, -1.0, -9.0, 1.001, 0.0, math.inf, math.nan)] == [False] * 7
 
 
+def test_a_scalar_group_is_written_in_symbols():
+    symbols = {"trivial": "{1}", "signs": "{±1}", "positive": "R_{>0}", "nonzero": "R^*"}
+    assert {kind: ScalarGroup(kind).elements for kind in symbols} == symbols
+
+
 @settings(max_examples=20, deadline=None)
 @given(
     st.sampled_from(

@@ -68,6 +68,7 @@ def test_what_has_no_element_and_yet_the_same_outputs_is_undecided():
     assert (
         answer.same is None and "outputs agree" in answer.reason and "unit 1 of '0.weight'" in answer.reason
     )
+    assert "permutation" not in answer.reason  # which was not asked for
     with pytest.raises(TypeError, match=r"use of `\.same`"):
         bool(answer)
 

@@ -110,8 +110,8 @@ def test_a_penalty_counts_as_where_a_stitch_is_trained_alone():
     ladder = Ladder(f, g, rungs, TRAIN, TEST, **EXACT)
     climb([ladder])
     for alpha in rungs:
-        alone = stitch_at(place, "sparse", alpha=alpha, recipe=FROZEN, seed=5).stitch
-        assert (ladder.rungs[alpha].stitch.weight - alone.weight).abs().max() < 1e-4 * alone.weight.abs().max()
+        wanted = stitch_at(place, "sparse", alpha=alpha, recipe=FROZEN, seed=5).stitch.weight
+        assert (ladder.rungs[alpha].stitch.weight - wanted).abs().max() < 1e-4 * wanted.abs().max()
     free, pressed = (ladder.rungs[alpha].stitch.weight.abs().sum() for alpha in (0.0, 0.1))
     assert pressed < 0.9 * free
 

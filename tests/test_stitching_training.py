@@ -192,6 +192,12 @@ def test_only_the_stitch_moves_and_in_silence(batch_norm, capsys):
     assert not capsys.readouterr().err  # of a bar, which was not asked for
 
 
+def test_the_options_of_a_kind_reach_it():
+    for alpha in (0.1, 0.3):
+        made = stitch_at(junction(), "Birkhoff", alpha=alpha, recipe=replace(PLAIN, epochs=2))
+        assert made.stitch.alpha == alpha
+
+
 def test_reestimated_statistics_are_those_behind_the_stitch():
     place = junction("relu2")
     trained = stitch_at(place, "least squares", batch_norm="reestimated")

@@ -665,7 +665,9 @@ def pressed(joined, weight, epochs, rate, seed, cka_images=None):
 
 
 # %%
-@record.table([OF_PENALTY | {"weight": w, "network": k} for w in (0.0, WEIGHT) for k in range(2 * len(PAIRS))])
+@record.table(
+    [OF_PENALTY | {"weight": w, "network": k} for w in (0.0, WEIGHT) for k in range(2 * len(PAIRS))]
+)
 def penalised(networks, layer, cut, stitch_epochs, learning_rate, augmentation, weight, network, **counts):
     which, pair = divmod(network, len(PAIRS))  # the first ones of all pairs come first
     joined, f, _ = junction(networks, pair, at(layer, cut), **counts, alone=which)
