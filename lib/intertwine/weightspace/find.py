@@ -56,7 +56,8 @@ def find_symmetries(
 
     Returns:
         The group of all moves that were understood; others may exist, as scalars in front of a depthwise
-        convolution with several outputs for a channel.
+        convolution with several outputs for a channel. Of groups within groups, as where convolutions of 4
+        and of 2 groups follow each other, all inner ones in an outer one share an element, and none needs to.
 
     See Also:
         `WeightSpace.act` moves the weights, `mappings` lists who writes and reads a space, `match` compares
