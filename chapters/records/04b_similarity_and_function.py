@@ -767,6 +767,9 @@ low, high = interval(cost(min(3, PRESSED)))
 early = of(penalised, epoch=min(3, PRESSED), weight=WEIGHT)["cka"].mean()
 at_last = of(penalised, epoch=PRESSED, weight=WEIGHT)
 whole = of(penalised, epoch=0)
+before_last = of(penalised, epoch=PRESSED - 1, weight=WEIGHT)
+still_falls = (at_last.set_index("network")["cka"] - before_last.set_index("network")["cka"]) < 0
+aside = traded.loc[traded["beyond_control"].isna(), "network"]
 # fmt: off
 told.check_all({
     "Of twenty networks 17 reach a CKA below 0.75, which costs each more than 2 points beyond its control.":
@@ -774,6 +777,10 @@ told.check_all({
     "At the end the twenty have CKA of 0.48 to 0.78 and are 2 to 6 points below their controls.":
         every(at_last["cka"].between(0.48, 0.78), lost_at_end.between(2, 6)),
     "At the end the twenty classify 80 to 84.5 % correctly.": at_last["accuracy"].between(80, 84.5),
+    "Ten of the twenty go below 0.7, and in all of them CKA still falls in the last epoch.":
+        every((traded["lowest"] < 0.7).sum() == 10, still_falls),
+    "The three that stay above 0.75 end 2.4 to 4.1 points below their controls.":
+        every(lost_at_end[aside].between(2.4, 4.1), len(aside) == 3),
     "After three epochs CKA is 0.97 on average, and costs less than half a point.":
         every(round(early, 2) == 0.97, low > 0, high < 0.5),
 })
@@ -782,7 +789,12 @@ told.say(**ends(cost=lost_at_end, beyond=reached["beyond_control"]))
 told.say(own=whole["accuracy"].mean(), pressed=at_last["accuracy"].mean(), pressed_cka=at_last["cka"].mean())
 
 # %% [markdown]
-# *What would change it*: another weight, more images, augmentation, another layer.
+# Ten of the twenty go below 0.7 within twelve epochs, and CKA still falls in all when they end; more epochs might
+# decide the claim.
+# The three networks that stay above 0.75 are left out of the mean cost; they end 2.4 to 4.1 points below their
+# controls.
+#
+# *What would change it*: more epochs, another weight, more images, augmentation, another layer.
 # A wider layer may have more directions that the back does not read, so these rows do not refute the paper's.
 #
 # (rec-section-6-3)=

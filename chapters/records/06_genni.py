@@ -975,6 +975,10 @@ told.verdicts()
 # random Gaussian point (*anywhere*): the share of a grid of 40³ points between −2 and 2 with $J/\mathrm E[y^2] <
 # \varepsilon$.
 # Through θ₀ the loss is a mean over 500 inputs, anywhere it is exact; each comparison has one loss.
+# With 33 searches the comparison through θ₀ was undecided.
+# The number was raised to 100; the 67 new ones alone have a mean gain of {fact}`06_genni.gap_later:.2f` % of the grid,
+# with an interval of {fact}`06_genni.later_low:.2f` to {fact}`06_genni.later_high:.2f`, so that only all of them
+# together lie below 1 %.
 
 # %% tags=["hide-input"]
 TARGET = "slopes 0.8 and −0.5"
@@ -1088,11 +1092,18 @@ told.check_all({
     "In more than a third of the searches they hold more.": (gap[THROUGH] < 0).sum() > 100 / 3,
     "The interval of the mean gain lies above 0, and below 1 % of the grid.":
         [interval(gap[THROUGH])[0] > 0, interval(gap[THROUGH])[1] < 1],
+    "At a threshold of 0.3 it lies above 1 %.": lows[-1] > 1,
 })
 # fmt: on
 told.say(
     searches=len(gap[THROUGH]), gap_through=gap[THROUGH].mean(), fewer_through=int((gap[THROUGH] < 0).sum())
 )
+more, later = (
+    gap[THROUGH] > 1,
+    of(gaps, null=THROUGH, epsilon=0.1, search=range(SEARCHES // 3, SEARCHES))["gap"],
+)
+low, high = interval(later)
+told.say(more_through=int(more.sum()), gap_later=later.mean(), later_low=low, later_high=high)
 told.say(times_through=ratio[THROUGH, 0.1], times_anywhere=ratio[ANYWHERE, 0.1], times_one=by_one)
 told.say(times_low=ratio[THROUGH].min(), times_high=ratio[THROUGH].max())
 told.verdicts()
@@ -1218,16 +1229,20 @@ SUMMARY = {
     "lengyel-metric-finite": ("The distance is a metric.", "it is infinite on the whole line"),
     "lengyel-linearly-independent": ("m + 1 linearly independent vectors.", "affinely independent is meant"),
     "lengyel-linear-cost": ("The cost is O(N).", "counted"),
-    "lengyel-conjecture": (
+    "lengyel-conjecture-anywhere": (
         "A plane of solutions holds more than a random one.",
-        "{gain} times as many through θ₀",
+        "{anywhere} times as many",
+    ),
+    "lengyel-conjecture": (
+        "… than a random one through one of the solutions, which is harder.",
+        "{through} times as many",
     ),
 }
 known, rows = {made.id: (made, found) for made, found in told.claims}, []
 for id, (statement, ours) in SUMMARY.items():
     made, found = known[id]
-    numbers = found.numbers | {"gain": f"{ratio[THROUGH, 0.1]:.1f}"}
-    ours = ours.format(**numbers) if found.numbers or "{gain}" in ours or "{" not in ours else "no row"
+    numbers = found.numbers | {null.split()[0]: f"{ratio[null, 0.1]:.1f}" for null in (THROUGH, ANYWHERE)}
+    ours = ours.format(**numbers) if found.numbers or "{" not in ours else "no row"
     row = {"statement": statement, "printed": made.place if made.whose == "paper" else "not printed"}
     rows.append(row | {"ours": ours, "verdict": found.said})
 headings = {name: name for name in ("statement", "printed", "ours", "verdict")}
