@@ -16,6 +16,7 @@ from intertwine import shallow
 from intertwine.groups import GReLU
 from intertwine.shallow import ShallowReLU, random_network, same_function
 from intertwine.shallow.exact import numbers
+from intertwine.shallow.hidden_symmetries import linearly_independent
 from intertwine.shallow.moves import difference, random_scales
 from intertwine.shallow.relu_network import random_integers
 from intertwine.shallow.subsets import subset_sums
@@ -338,6 +339,21 @@ def test_huge_numbers_are_counted_exactly():
     large = 2**70
     p = ShallowReLU([[large], [1], [-large], [-1 - large]], [0] * 4, [[1, 1, 1, 1]], [0])
     assert sorted(shallow.hidden_symmetries(p)) == [(0, 1, 3), (0, 2)]
+
+
+def test_independence_of_no_vector_of_one_and_of_zeros():
+    for of in (np.float64, np.int64):
+        kind = object if of is np.int64 else of  # whole numbers are exact
+        assert linearly_independent(np.zeros((0, 3), of).astype(kind))
+        assert linearly_independent(np.eye(1, 3, dtype=of).astype(kind))
+        assert not linearly_independent(np.zeros((1, 3), of).astype(kind))
+
+
+def test_equal_generators_draw_equal_members_of_an_orbit():
+    p = random_network(4, 2, 1, generator=generator(0))
+    for exact in (p, p.float()):
+        one, other = (shallow.random_orbit(exact, generator=generator(1)) for _ in range(2))
+        assert all(np.array_equal(x, y) for x, y in zip((one.W, one.V), (other.W, other.V), strict=True))
 
 
 def test_many_neurons_are_decided_by_independence_or_not_at_all():

@@ -68,6 +68,14 @@ def test_r2_is_1_where_the_first_features_span_all_samples(centred):
     assert r2(normal(9, 2), normal(9, 20, seed=1), centred=centred) < 0.999  # wide targets force nothing
 
 
+@pytest.mark.parametrize("n, equal_units, forced", [(9, 0, True), (9, 2, False), (10, 0, False)])
+def test_compare_too_warns_of_r2_where_features_span_all_samples(n, equal_units, forced):
+    net = nn.Sequential(nn.Linear(12, 8), nn.Linear(8, 3), nn.Linear(3, 3)).eval()
+    net[0].weight.data[:equal_units] = 1  # their rank counts, not their number
+    _, caught = heard(lambda: compare(net, net, ["0"], normal(n, 12), "r2", layers2=["2"]))
+    assert bool(caught) == forced
+
+
 @pytest.mark.parametrize("group", ["orthogonal", "rotation"])
 @pytest.mark.parametrize("form", ["similarity", "angular"])
 def test_two_centred_samples_are_a_rotation_of_any_other_two(group, form):
