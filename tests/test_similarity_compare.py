@@ -139,6 +139,22 @@ def test_a_budget_of_memory_makes_more_blocks_and_too_small_a_one_is_refused(set
         Blocks(*sides, images, "features", memory=10**4, device="cpu")
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", ["cca", "svcca", "r2"])
+def test_units_that_differ_by_rounding_are_no_direction_of_their_own(name, dtype):
+    a, b = (nn.Sequential(nn.Linear(40, 8), nn.Sigmoid()) for _ in range(2))
+    for k, net in enumerate((a, b)):
+        weight, bias = normal(8, 40, seed=k), normal(8, seed=k + 10)
+        weight[1], bias[1] = weight[0], bias[0]
+        net.to(dtype).eval().load_state_dict({"0.weight": weight, "0.bias": bias})
+        net.append(nn.Linear(8, 8).to(dtype)).eval()
+        # equal units, plus other numbers: the last digits of their sums differ
+        net[2].load_state_dict({"weight": torch.eye(8), "bias": 10 * normal(8, seed=k + 20)})
+    x = normal(300, 40, seed=2).to(dtype)
+    X, Y = (net(x).detach() for net in (a, b))
+    assert compare(a, b, ["2"], x, name).iloc[0, 0] == pytest.approx(MEASURES[name](X, Y).item(), abs=1e-5)
+
+
 def test_compressed_features_have_the_same_moments():
     for seed in range(5):
         X, Y = normal(50, 4, seed=seed).double() + 3, normal(50, 6, seed=seed + 100).double()

@@ -33,6 +33,8 @@ def by_moments(
         moments = totals[pair]
         # a few rows with these moments: so no measure needs a second form, of moments
         X, Y = compressed(moments)
+        if measure.forced:  # it counts directions, among which rounding of the features would be one
+            X, Y = (_without_rounding(Z, blocks.rounding) for Z in (X, Y))
         values.append(measure(X, Y))
         if measure.forced and measure.forced(X, Y, moments.n):
             forced.append(f"{one!r} ({X.shape[1]}) and {two!r} ({Y.shape[1]})")
@@ -57,3 +59,12 @@ def compressed(statistics: Statistics) -> tuple[Float[Tensor, "m p"], Float[Tens
     both = both * (len(both) / statistics.n) ** 0.5
     both = torch.cat([both, -both])  # of mean 0
     return tuple((both + statistics.mean).split(statistics.widths, 1))
+
+
+def _without_rounding(X: Float[Tensor, "m p"], rounding: float) -> Float[Tensor, "m p"]:
+    """X without the directions that are as small as the rounding of its entries, as `cca` leaves them out."""
+    if rounding <= torch.finfo(X.dtype).eps:  # which `cca` does itself
+        return X
+    mean = X.mean(0)
+    U, S, Vh = torch.linalg.svd(X - mean, full_matrices=False)
+    return (U * S.where(S > 4 * rounding * X.norm(), 0)) @ Vh + mean
