@@ -67,4 +67,4 @@ def _without_rounding(X: Float[Tensor, "m p"], rounding: float) -> Float[Tensor,
         return X
     mean = X.mean(0)
     U, S, Vh = torch.linalg.svd(X - mean, full_matrices=False)
-    return (U * S.where(S > 4 * rounding * X.norm(), 0)) @ Vh + mean
+    return (U * S.where(4 * rounding * X.norm() < S, 0)) @ Vh + mean
