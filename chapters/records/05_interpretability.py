@@ -857,8 +857,9 @@ forest(
 #    with equal areas; the six networks of the second do not establish it with the usual levels, and on street scenes
 #    the share of ReLU is open.
 #    With tanh and the usual levels the IoU rises, so that a share is no loss.
-# 4. *With tanh and equal areas a rotation costs untrained networks as much as trained ones*; with the usual levels
-#    the IoU even rises, in both, and what training adds is above 0 in one training and open in the other.
+# 4. *With tanh and equal areas a rotation costs untrained networks, too*, and six do not tell from which it takes more;
+#    with the usual levels the IoU even rises, in both, and what training adds is above 0 in one training and open in
+#    the other.
 # 5. *On street scenes an activation on the output is not needed*: at $q = 0.02$ training adds with ReLU, tanh and GELU,
 #    and in ConvNeXt, too, whose output has none; without ReLU it takes away.
 #    At 0.005 the kinds fall apart as on drawn scenes; at 0.05 ReLU and tanh are open, and ConvNeXt is not.
