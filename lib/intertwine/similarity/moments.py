@@ -66,5 +66,12 @@ def _without_rounding(X: Float[Tensor, "m p"], rounding: float) -> Float[Tensor,
     if rounding <= torch.finfo(X.dtype).eps:  # which `cca` does itself
         return X
     mean = X.mean(0)
-    U, S, Vh = torch.linalg.svd(X - mean, full_matrices=False)
-    return (U * S.where(4 * rounding * X.norm() < S, 0)) @ Vh + mean
+    centred = X - mean
+    # squares suffice, as rounding² is far above the rounding of float64
+    products, smallest = centred.T @ centred, (4 * rounding * X.norm()) ** 2
+    # a factor exists where all of them are larger, and takes a tenth of the time of the directions themselves
+    if torch.linalg.cholesky_ex(products - smallest * torch.eye(len(products)).to(X)).info == 0:
+        return X
+    squares, directions = torch.linalg.eigh(products)
+    kept = directions[:, squares > smallest]
+    return centred @ kept @ kept.T + mean
