@@ -456,9 +456,8 @@ assert torch.allclose(power(Q, 0.3), dissection.geodesic(Q, 0.3))
 # In six recorded networks of each kind, on drawn scenes with equal areas, a rotation makes trained networks lose more
 # IoU than untrained ones with ReLU and with GELU.
 # Without ReLU we see no such effect; in ConvNeXt, and with tanh, six networks do not decide.
-# With the usual levels 24 networks of each kind say the same of ReLU and GELU on drawn scenes, and see nothing without
-# an activation; with tanh the IoU rises, less after training than before.
-# On street scenes an activation on the output is not needed: at $q = 0.02$ training adds in ConvNeXt, too
+# With the usual levels 24 networks of each kind agree on ReLU, GELU and none.
+# On street scenes ConvNeXt shows the effect, too, at two of three quantiles: an activation on the output is not needed
 # ({ref}`the record <rec-small>`).
 #
 # *What others found.*

@@ -592,10 +592,8 @@ picture
 # {fact}`06_genni.times_anywhere:.1f` times as many.*
 # Most of this comes from passing through one solution.
 # Compared with random planes through that solution it holds {fact}`06_genni.times_through:.1f` times as many on
-# average, {fact}`06_genni.gap_through:.1f` % of the grid more; in {fact}`06_genni.more_through:.0f` searches more than
-# 1 %, and in {fact}`06_genni.fewer_through:.0f` it holds fewer.
-# By our threshold for the mean, 1 % of the grid, that is no difference at ε = 0.1; at 0.3 it would be one
-# ({ref}`rec-genni-conjecture`).
+# average, and in a third of the searches fewer.
+# Whether we call that a difference depends on ε ({ref}`rec-genni-conjecture`).
 #
 # ## Which tool for which question?
 #
