@@ -42,6 +42,9 @@ def match(
     squares or Procrustes. In one orbit this is exact. Else each assignment is repeated on all weights of the
     space, the others given, until none changes (the coordinate descent of Ainsworth et al. 2023).
 
+    Scalars make units of model 2 as long as those of model 1, so that of a unit that is almost dead in one of
+    them is a power of ten far from 1; permutations alone have none.
+
     Args:
         space: the symmetries of both models; as found with group="permutation", the element permutes units
             and does nothing else, as in git re-basin.
