@@ -130,7 +130,10 @@ class ScalarGroup:
         if self.generator is None:
             return sign if self.has_minus_one else torch.ones_like(a)
         # the power of λ for which d·a has a size from 1 up to |λ|
-        d = self.generator ** -(size.log() / math.log(abs(self.generator))).floor()
+        power = size.log() / math.log(abs(self.generator))
+        whole = power.round()
+        # an element itself, whose logarithm may be rounded below a whole number
+        d = self.generator ** -torch.where((power - whole).abs() < 1e-9, whole, power.floor())
         return d * torch.where(d * a < 0, -1.0, 1.0).to(a.dtype) if self.signed else d
 
     def sample(self, generator: torch.Generator, size: int, scale: float = 1.0) -> Float[Tensor, " size"]:
