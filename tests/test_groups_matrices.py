@@ -336,6 +336,14 @@ def test_procrustes_recovers_a_matrix_but_for_the_sign_of_one_direction(n, colum
         torch.testing.assert_close(found, torch.eye(n, dtype=torch.float64))
 
 
+@pytest.mark.parametrize("kind", [GeneralLinear, Orthogonal, CentredOrthogonal, StabilizerOfOnes])
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_an_element_brings_equal_rows_into_normal_form(kind, n):
+    for seed in range(4):
+        W = torch.randn(1, 5, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+        assert kind(n).contains(kind(n).normal(W.expand(n, 5).contiguous()))
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("kind", [GeneralLinear, Orthogonal, CentredOrthogonal, StabilizerOfOnes])
 def test_rows_that_are_dependent_but_for_rounding_leave_open_what_they_do_in_float64(kind, dtype):

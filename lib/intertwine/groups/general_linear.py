@@ -101,7 +101,7 @@ class StabilizerOfOnes(MatrixGroup):
         """Least squares for r and B of [[1, r], [0, B]], in the basis that starts with 1/√n."""
         block, basis = torch.eye(self.n, dtype=X.dtype), mean_basis(self.n)
         X, Y = basis.T @ X, basis.T @ Y
-        if self.n > 1 and rank(Y[1:], rounding) == self.n - 1:
+        if self.n > 1 and rank(Y[1:], rounding, of=Y) == self.n - 1:
             # in this basis elements are [[1, r], [0, B]]: first r, by least squares, then B
             block[:1, 1:] = torch.linalg.lstsq(Y[1:].T, (X[:1] - Y[:1]).T).solution.T
             block[1:, 1:] = GeneralLinear(self.n - 1)._best(X[1:], Y[1:], rounding)
@@ -112,7 +112,7 @@ class StabilizerOfOnes(MatrixGroup):
         # as in `_best`, elements are [[1, r], [0, B]] in the basis that starts with 1/√n
         block, basis = torch.eye(self.n, dtype=W.dtype), mean_basis(self.n)
         W = basis.T @ W
-        if self.n > 1 and rank(W[1:], rounding) == self.n - 1:
+        if self.n > 1 and rank(W[1:], rounding, of=W) == self.n - 1:
             block[:1, 1:] = -torch.linalg.lstsq(W[1:].T, W[:1].T).solution.T
             block[1:, 1:] = GeneralLinear(self.n - 1)._normal(W[1:], rounding)
         return basis @ block @ basis.T

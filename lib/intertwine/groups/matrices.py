@@ -50,11 +50,14 @@ def generic(k: int, n: int) -> Float[Tensor, "k n"]:
     return torch.randn(k, n, generator=torch.Generator().manual_seed(k), dtype=torch.float64)
 
 
-def rank(W: Float[Tensor, "n k"], rounding: float) -> int:
-    """The rank of a float64 matrix whose entries are known up to this relative rounding."""
+def rank(W: Float[Tensor, "n k"], rounding: float, *, of: Float[Tensor, "m k"] | None = None) -> int:
+    """The rank of a float64 matrix whose entries are known up to this relative rounding.
+
+    Where W are rows `of` a matrix in another basis, its rounding is relative to that matrix.
+    """
     # never below torch's own bound; four units leave room for weights that were computed, not read
     least = max(4 * rounding, torch.finfo(W.dtype).eps * max(W.shape))
-    return int(torch.linalg.matrix_rank(W, rtol=least))
+    return int(torch.linalg.matrix_rank(W, rtol=least, atol=0.0 if of is None else least * of.norm()))
 
 
 def triangular(W: Float[Tensor, "n k"], rounding: float) -> Float[Tensor, "n n"] | None:
