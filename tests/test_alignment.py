@@ -719,3 +719,9 @@ def test_restored_outputs_vary_as_much_as_their_targets(seed, noise):
     torch.testing.assert_close(fitted(A).var(0), B.var(0), rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(fitted(A).mean(0), B.mean(0), rtol=1e-3, atol=1e-3)
     assert fitted.residual > plain.residual and (plain(A).var(0) < B.var(0)).all()
+
+
+def test_a_channel_that_no_map_explains_stays_constant():
+    A = (torch.arange(64)[:, None] >> torch.arange(6) & 1).double() * 0.2 + 0.1  # all 64 settings of six
+    B = (A[:, 1:2] - 0.2) * (A[:, 2:3] - 0.2)
+    assert variance_restored(Statistics.of(A, B)).weight.abs().max() < 1e-12

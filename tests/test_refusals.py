@@ -354,6 +354,7 @@ TWO, FOUR = torch.ones(5, 2), torch.ones(5, 2, 3, 3)
 KNOWN = Statistics.of(normal(9, 3), normal(9, 2, seed=1))
 costs = lambda *rows, **options: assignment(torch.tensor([*rows]), **options)  # noqa: E731
 ALIGNMENT: Rows = [
+    (r"features, was given torch.int64: use .float\(\)", lambda: LinearMap(torch.eye(4))(torch.ones(3, 4).long())),
     (r"\(5, 2, 3, 3\) and \(5, 2\): resample", lambda: Statistics.of(FOUR, TWO)),
     (r"\(5,\) and \(5,\): resample", lambda: Statistics.of(TWO[:, 0], TWO[:, 0])),
     (r"\(5, 2, 3, 2\): resample", lambda: Statistics.of(FOUR, FOUR[..., :2])),
@@ -430,6 +431,7 @@ SIMILARITY: Rows = [
     (r"20×20 matrix", lambda: cka(X, X, kernel=lambda Z: Z)),
     (r"positive median distance", lambda: cka(few, few, kernel="rbf")),
     (r"\(0, 1\]", lambda: svcca(X, X, variance=0.0)),
+    (r"vary by more than their rounding, 0\.008 of their size", lambda: cca((X + 1000).bfloat16(), X)),
     (r"1 dead", lambda: grelu_procrustes(dead, dead, corrected=False)),
     (r"corrected=True", lambda: grelu_cka(dead, dead, corrected=False)),
     (r"between 1 and 2", lambda: mutual_knn(X[:3], X[:3], 5)),
@@ -442,6 +444,8 @@ SIMILARITY: Rows = [
     (r"images as samples", lambda: ends(IMAGES, spatial="samples")),
     (r"a layer or more of each model, was given 0 and 0", lambda: layers([], IMAGES)),
     (r"was given 2 and 0", lambda: ends(IMAGES, layers2=[])),
+    (r"spatial to be one of .*, was given 'maen'", lambda: ends(IMAGES, "cca", spatial="maen")),
+    (r"a measure with a kernel", lambda: ends(IMAGES, "procrustes", spatial="sum")),
     (r"for a function of matrices", lambda: ends(IMAGES, cka, spatial="sum")),
     (r"returns a tensor of shape \(30,\)", lambda: ends(IMAGES, lambda X, Y: X[:, 0])),
     (r"raise memory=", lambda: ends(IMAGES, memory=10**4)),

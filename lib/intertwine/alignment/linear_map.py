@@ -66,6 +66,8 @@ class LinearMap:
         mapped, as a 1×1 convolution does.
         """
         check_tensor(x)
+        if not x.is_floating_point():
+            raise ValueError(f"Expected floating-point features, was given {x.dtype}: use .float().")
         channels, p = channel_axis(x), self.weight.shape[1]
         if not x.ndim or x.shape[channels] != p:
             raise ValueError(

@@ -91,7 +91,8 @@ def variance_restored(statistics: Statistics, t: float = 1.0) -> LinearMap:
     weight = least_squares(statistics, affine=True).weight
     AA, _, BB = statistics.products(centred=True)
     explained = (weight @ AA * weight).sum(1)
-    stretch = torch.where(explained > 0, BB.diagonal() / explained, 1) ** (t / 2)
+    # a share of 1e-26 is the square of what rounding leaves in float64 of no correlation at all
+    stretch = torch.where(explained > 1e-26 * BB.diagonal(), BB.diagonal() / explained, 1) ** (t / 2)
     return LinearMap.of((stretch[:, None] * weight).T, statistics, affine=True)
 
 
