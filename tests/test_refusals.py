@@ -354,7 +354,10 @@ TWO, FOUR = torch.ones(5, 2), torch.ones(5, 2, 3, 3)
 KNOWN = Statistics.of(normal(9, 3), normal(9, 2, seed=1))
 costs = lambda *rows, **options: assignment(torch.tensor([*rows]), **options)  # noqa: E731
 ALIGNMENT: Rows = [
-    (r"features, was given torch.int64: use .float\(\)", lambda: LinearMap(torch.eye(4))(torch.ones(3, 4).long())),
+    (
+        r"features, was given torch.int64: use .float\(\)",
+        lambda: LinearMap(torch.eye(4))(torch.ones(3, 4).long()),
+    ),
     (r"\(5, 2, 3, 3\) and \(5, 2\): resample", lambda: Statistics.of(FOUR, TWO)),
     (r"\(5,\) and \(5,\): resample", lambda: Statistics.of(TWO[:, 0], TWO[:, 0])),
     (r"\(5, 2, 3, 2\): resample", lambda: Statistics.of(FOUR, FOUR[..., :2])),

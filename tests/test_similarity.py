@@ -447,6 +447,56 @@ def test_mutual_neighbours_are_those_of_sorted_distances(n, k):
     assert abs(mutual_knn(X, Y, k) - shared) < 1e-12
 
 
+@pytest.mark.parametrize("n", [12, 40, 200])
+def test_of_neighbours_at_one_distance_those_count_that_come_first(n):
+    grid = torch.randint(0, 4, (n, 4), generator=torch.Generator().manual_seed(n)).double()
+    X, Y = grid + torch.tensor([100.0, 0, 0, 0]), grid[:, :2] * 2
+    order = [scipy.spatial.distance.cdist(Z, Z, "sqeuclidean") for Z in (X.numpy(), Y.numpy())]
+    for each in order:
+        np.fill_diagonal(each, np.inf)
+    k = min(10, (n - 1) // 2)
+    one, two = (each.argsort(axis=1, kind="stable")[:, :k] for each in order)
+    shared = np.mean([len({*a} & {*b}) / k for a, b in zip(one, two, strict=True)])
+    assert abs(mutual_knn(X, Y) - shared) < 1e-12
+    assert mutual_knn(X, 3 * X.flip(1)) == 1  # no order among equals that rounding decides
+
+
+@pytest.mark.parametrize("deviation", [1e-3, 1e-7])
+def test_neighbours_in_narrow_clusters_are_told_apart(deviation):
+    X = deviation * normal(60, 3, seed=0) + torch.tensor([[1.0], [-1.0]]).double().repeat(30, 1)
+    assert mutual_knn(X, X.flip(1)) == 1
+
+
+# --- features of few digits: a direction is rounding beside the columns that it combines ---
+
+NARROW = {
+    "bfloat16, means of 5 deviations": (torch.bfloat16, 1.0, 5.0),
+    "float16, means of 80 deviations": (torch.float16, 1.0, 80.0),
+    "float32, means of 100,000 deviations": (torch.float32, 1.0, 1e5),
+    "bfloat16, one column 100 times larger": (torch.bfloat16, 100.0, 0.0),
+    "float32, one column a million times larger": (torch.float32, 1e6, 0.0),
+}
+
+
+@pytest.mark.parametrize("case", NARROW)
+@pytest.mark.parametrize("measure", [cca, pwcca, r2])
+def test_directions_of_features_of_few_digits_are_those_of_the_same_numbers_in_float64(measure, case):
+    dtype, large, mean = NARROW[case]
+    X = normal(800, 32, seed=0)
+    X[:, 0] *= large
+    X, Y = (X + mean).to(dtype), normal(800, 32, seed=0)[:, 1:] @ normal(31, 8, seed=1)
+    # no rounding counts in float64 features, and all of these directions are there
+    assert abs(measure(X, Y) - measure(X.double(), Y)) < 1e-6
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+def test_a_column_that_others_give_up_to_rounding_is_no_direction(dtype):
+    X = normal(800, 15, seed=0)
+    X = torch.cat([X, X.sum(1, keepdim=True)], 1) + 3
+    basis, _ = importlib.import_module("intertwine.similarity.cca")._bases(X.to(dtype), X, None)
+    assert basis.shape[1] == 15
+
+
 # --- bad input: one sentence, or a defined value, never NaN ---
 
 

@@ -155,6 +155,45 @@ def test_units_that_differ_by_rounding_are_no_direction_of_their_own(name, dtype
     assert compare(a, b, ["2"], x, name).iloc[0, 0] == pytest.approx(MEASURES[name](X, Y).item(), abs=1e-5)
 
 
+class Shown(nn.Module):
+    """Two halves of the channels of its inputs, as two layers, the second in another type."""
+
+    def __init__(self, dtype: torch.dtype) -> None:
+        super().__init__()
+        self.weight, self.dtype = nn.Parameter(torch.zeros(1)), dtype
+        self.a, self.b = nn.Identity(), nn.Identity()
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        a, b = x.chunk(2, 1)
+        return self.a(a), self.b(b.to(self.dtype))
+
+
+@pytest.mark.parametrize("spatial", ["mean", "features"])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("name", ["cka", "cca", "svcca", "pwcca", "r2", "procrustes"])
+def test_features_of_any_type_are_compared_in_float64_each_by_its_own_rounding(name, dtype, spatial):
+    x = normal(200, 6, 2, 2, seed=0) + torch.tensor([0.0, 0, 300, 5, 5, 5])[:, None, None]
+    x[:, 3:] += x[:, :3].roll(1, 2)
+    x = x * torch.tensor([1.0, 1, 500, 1, 1, 1])[:, None, None]
+    network = Shown(dtype)
+    A, B = (each.double() if dtype == torch.float32 else each for each in network(x.float()))
+    one = MEASURES[name](A, B, spatial=spatial).item()
+    both = compare(network, network, ["a"], x.float(), name, layers2=["b"], spatial=spatial, device="cpu")
+    assert both.iloc[0, 0] == pytest.approx(one, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["cka", "cka biased", "cka max"])
+def test_a_layer_varies_by_its_own_size_and_not_by_that_of_others(name):
+    x, network = normal(40, 4, seed=0), Shown(torch.float32)
+    x[:, 2:] = 3e-8 * x[:, :2]
+    found = compare(network, network, ["a", "b"], x, name, device="cpu")
+    assert torch.allclose(torch.tensor(found.to_numpy()), torch.ones(2, 2).double(), atol=1e-6)
+    for seed in range(8):  # rounding of a mean: whether anything is left of a constant differs between seeds
+        constant = normal(1, 4, 5, seed=seed).expand(50, 4, 5)
+        with pytest.raises(ValueError, match="whose kernel varies"):
+            compare(network, network, ["a", "b"], constant, name, spatial="sum", device="cpu")
+
+
 def test_compressed_features_have_the_same_moments():
     for seed in range(5):
         X, Y = normal(50, 4, seed=seed).double() + 3, normal(50, 6, seed=seed + 100).double()
@@ -336,6 +375,12 @@ def test_where_channels_are_is_seen_behind_any_steps():
         channels_first(network, "softmax", signal)
     tokens = nn.Sequential(nn.Linear(2, 8), nn.ReLU())
     assert not channels_first(tokens, "1", normal(1, 16, 2, seed=0))
+    turned = nn.Sequential(nn.Linear(2, 8), Transposed(), nn.GELU(), nn.AvgPool1d(2))
+    for layer in ("1", "2", "3"):
+        assert channels_first(turned, layer, normal(1, 16, 2, seed=0))
+    mixed = nn.Sequential(nn.Linear(2, 8), nn.Softmax(1), nn.Softmax(2))
+    for layer in ("1", "2"):
+        assert not channels_first(mixed, layer, normal(1, 16, 2, seed=0))
 
 
 def test_a_convolution_to_one_position_or_to_one_channel_has_its_channels_first():

@@ -166,7 +166,8 @@ def channels_first(model: nn.Module, layer: str, image: Float[Tensor, "n ..."]) 
         (True, False)
 
     It is tried. One channel is changed in the output of the last convolution, norm or linear layer that runs
-    before. If then one place along an axis of this layer's output changes, that axis has the channels.
+    before. If then one place along an axis of this layer's output changes, that axis has the channels; where
+    steps after a layer that has channels last, as attention, mix them, it is the last.
 
     Args:
         model: any module, run in evaluation mode.
@@ -189,7 +190,8 @@ def channels_first(model: nn.Module, layer: str, image: Float[Tensor, "n ..."]) 
                 return None
             output = output.clone()
             # by more than any activation, so that no ReLU hides it
-            output[:, 0] += output.abs().amax() + 1
+            one = output[:, 0] if ran[-1][0] else output[..., 0]
+            one += output.abs().amax() + 1
             return output
 
         with ExitStack() as hooks:
@@ -203,10 +205,12 @@ def channels_first(model: nn.Module, layer: str, image: Float[Tensor, "n ..."]) 
 
     before = run(None)
     writer = ran[seen[-1] - 1] if seen[-1] else (False, 0)
-    if before.ndim != 3 or not writer[0] or writer[1] < 3:
+    if before.ndim != 3 or writer[1] < 3:
         return False
     changed = run(seen[-1]) != before
     channels, positions = (int(changed.any(axis).any(0).sum()) for axis in (2, 1))
+    if not writer[0]:
+        return channels == 1 < positions
     if min(channels, positions) != 1 and writer[1] == 3:
         raise ValueError(
             f"Expected to see where the channels are in what layer {layer!r} returns, of shape "

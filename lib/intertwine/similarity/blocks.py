@@ -59,8 +59,8 @@ class Blocks:
             }
             for side in self._sides
         ]
-        self.rounding = 0.0
-        """The largest ε of the dtypes in which the models gave the features."""
+        self.rounding: dict[int, float] = {}
+        """By number of a layer, ε of the dtype in which its model gave the features."""
         self.images = len(images)
         self.layers = len(first[1]) + len(second[1])
         numbers = sum(Z.numel() for Z in self.rows(torch.arange(1)))  # of one image
@@ -90,13 +90,15 @@ class Blocks:
             found = activations(model, layers, images, batch_size=self._batch)
             for layer in layers:
                 X = found[layer].mT if layer in turned else found[layer]
-                self.rounding = max(self.rounding, devices.rounding_unit([X]))
+                self.rounding[len(block)] = devices.rounding_unit([X])
                 if not X.sum(dtype=torch.float64).isfinite():
                     raise ValueError(
                         f"Expected finite features, layer {layer!r} returns NaN, infinite or huge ones: look "
                         f"for them in the images and in the weights."
                     )
-                block.append((X if self._spatial in (None, "samples") else flat(X, self._spatial)).double())
+                if self._spatial not in (None, "samples"):
+                    X = flat(X, self._spatial, torch.float64)
+                block.append(X.double())
         return block
 
 

@@ -8,10 +8,15 @@ from intertwine.checks import warn
 from intertwine.similarity import inputs
 from intertwine.similarity.inputs import Spatial, arranged, check_varies, narrowed, pair, scaled
 
+Rounding = tuple[float, float]
+"""ε of the first and of the second features, in the type in which they were computed."""
+
 MORE = "use more samples, or fewer directions: svcca with a smaller variance=, or spatial='mean' for maps"
 
 
-def cca(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tensor, ""]:
+def cca(
+    X: Tensor, Y: Tensor, *, spatial: Spatial | None = None, rounding: Rounding | None = None
+) -> Float[Tensor, ""]:
     """The mean canonical correlation: a similarity in [0, 1], higher is more similar.
 
     Example:
@@ -31,21 +36,28 @@ def cca(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tensor
         X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
         Y: of the same inputs; widths may differ.
         spatial: "samples", "features" or "mean", as in `cka`.
+        rounding: ε of the types in which X and Y were computed, where they were converted since, as
+            `(2**-23, 2**-23)` for float32: directions as small as rounding count in no rank.
 
     Returns:
         A float64 scalar on the device of X.
 
     Raises:
-        ValueError: bad features, or constant ones.
+        ValueError: bad features, or ones that are constant up to rounding.
 
     Warns:
         UserWarning: n ≤ r + s, so that correlations are 1 whatever the features.
     """
-    return svcca(X, Y, variance=1.0, spatial=spatial)
+    return svcca(X, Y, variance=1.0, spatial=spatial, rounding=rounding)
 
 
 def svcca(
-    X: Tensor, Y: Tensor, *, variance: float = 0.99, spatial: Spatial | None = None
+    X: Tensor,
+    Y: Tensor,
+    *,
+    variance: float = 0.99,
+    spatial: Spatial | None = None,
+    rounding: Rounding | None = None,
 ) -> Float[Tensor, ""]:
     """CCA between the leading principal components (Raghu et al. 2017): in [0, 1], higher is more similar.
 
@@ -58,7 +70,7 @@ def svcca(
     The ranks r and s are then the numbers of components that are kept.
 
     Args:
-        X, Y, spatial: as in `cca`.
+        X, Y, spatial, rounding: as in `cca`.
         variance: the share of each set's variance, in (0, 1], that the components explain.
 
     Raises:
@@ -66,13 +78,15 @@ def svcca(
     """
     if not 0 < variance <= 1:
         raise ValueError(f"Expected a share of the variance in (0, 1], was given {variance}.")
-    basis, other = _bases(X, Y, spatial, variance)
+    basis, other = _bases(X, Y, spatial, rounding, variance)
     _warn_of_forced(basis, other)
     # cosines of the angles between the spaces (Björck and Golub 1973); rounding can exceed 1
     return torch.linalg.svdvals(basis.T @ other).clamp(max=1).mean()
 
 
-def pwcca(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tensor, ""]:
+def pwcca(
+    X: Tensor, Y: Tensor, *, spatial: Spatial | None = None, rounding: Rounding | None = None
+) -> Float[Tensor, ""]:
     """Canonical correlations, each weighted by how much of X it accounts for (Morcos et al. 2018).
 
     Example:
@@ -82,12 +96,13 @@ def pwcca(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tens
 
     As `cca`, with its condition on n, a similarity in [0, 1], higher is more similar, but not symmetric: the
     weight of correlation i is the sum of the sizes of h·x over the columns x of X, with h its canonical
-    variate on the side of X.
+    variate on the side of X. Where correlations coincide, as those of units that both sets share, variates
+    are any basis of their space, and the value depends on which: in the third digit, say.
 
     Args:
-        X, Y, spatial: as in `cca`. The columns of X weight the correlations.
+        X, Y, spatial, rounding: as in `cca`. The columns of X weight the correlations.
     """
-    basis, other = _bases(X, Y, spatial)
+    basis, other = _bases(X, Y, spatial, rounding)
     _warn_of_forced(basis, other)
     U, correlations, _ = torch.linalg.svd(basis.T @ other, full_matrices=False)
     # the columns of basis @ U are the canonical variates on the side of X
@@ -95,7 +110,14 @@ def pwcca(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tens
     return (weights * correlations.clamp(max=1)).sum() / weights.sum()
 
 
-def r2(X: Tensor, Y: Tensor, *, centred: bool = True, spatial: Spatial | None = None) -> Float[Tensor, ""]:
+def r2(
+    X: Tensor,
+    Y: Tensor,
+    *,
+    centred: bool = True,
+    spatial: Spatial | None = None,
+    rounding: Rounding | None = None,
+) -> Float[Tensor, ""]:
     """R²_LR(X, Y) = 1 − min over M of ‖XM − Y‖²/‖Y‖² (csiszarik2021 Definition 6.1): higher is more similar.
 
     Example:
@@ -110,10 +132,10 @@ def r2(X: Tensor, Y: Tensor, *, centred: bool = True, spatial: Spatial | None = 
     about rank/n: use many times more samples than X has features.
 
     Args:
-        X, Y, spatial: as in `cca`.
+        X, Y, spatial, rounding: as in `cca`.
         centred: whether columns are centred first, which is to fit a bias; the print does not.
     """
-    basis, _ = _bases(X, Y, spatial, centre=centred)
+    basis, _ = _bases(X, Y, spatial, rounding, centre=centred)
     n, rank = basis.shape
     if rank >= n - centred:
         warn(
@@ -125,15 +147,17 @@ def r2(X: Tensor, Y: Tensor, *, centred: bool = True, spatial: Spatial | None = 
     return 1 - (Y - basis @ (basis.T @ Y)).square().sum() / Y.square().sum()
 
 
-def forced(X: Float[Tensor, "m p"], Y: Float[Tensor, "m q"], n: int, *, variance: float = 1.0) -> bool:
+def forced(
+    X: Float[Tensor, "m p"], Y: Float[Tensor, "m q"], n: int, rounding: Rounding, *, variance: float = 1.0
+) -> bool:
     """Whether n samples with the second moments of these rows have canonical correlations that must be 1."""
     # widths bound ranks: for most layers no singular values are needed
-    return X.shape[1] + Y.shape[1] >= n and _forced(n, *_bases(X, Y, None, variance)) > 0
+    return X.shape[1] + Y.shape[1] >= n and _forced(n, *_bases(X, Y, None, rounding, variance)) > 0
 
 
-def r2_forced(X: Float[Tensor, "m p"], Y: Float[Tensor, "m q"], n: int) -> bool:
+def r2_forced(X: Float[Tensor, "m p"], Y: Float[Tensor, "m q"], n: int, rounding: Rounding) -> bool:
     """Whether `r2` of n samples with the second moments of these rows must be 1."""
-    return X.shape[1] >= n - 1 and _bases(X, Y, None)[0].shape[1] >= n - 1
+    return X.shape[1] >= n - 1 and _bases(X, Y, None, rounding)[0].shape[1] >= n - 1
 
 
 def _forced(n: int, basis: Float[Tensor, "m r"], other: Float[Tensor, "m s"]) -> int:
@@ -158,23 +182,39 @@ def _prepared(X: Float[Tensor, "n c"], centre: bool) -> Float[Tensor, "n c"]:
 
 
 def _bases(
-    X: Tensor, Y: Tensor, spatial: Spatial | None, variance: float = 1.0, centre: bool = True
+    X: Tensor,
+    Y: Tensor,
+    spatial: Spatial | None,
+    rounding: Rounding | None = None,
+    variance: float = 1.0,
+    centre: bool = True,
 ) -> list[Float[Tensor, "n _"]]:
     """Orthonormal bases of the column spaces, or of their leading principal components.
 
-    Directions count as rounding below 4 units in the last place of the features as they were given, means
-    included, and below 64 of float64 relative to the largest direction.
+    A direction counts as rounding below 4ε, and below 64 of float64's relative to the largest, where each
+    column has length 1, its mean included.
     """
-    found = []
-    for Z, rows in zip((X, Y), map(scaled, pair(X, Y, spatial)), strict=True):
-        U, S, _ = torch.linalg.svd(narrowed(_prepared(rows, centre)), full_matrices=False)
-        unit = S.norm() / (inputs.centred(rows) if centre else rows).norm()  # the factor of `scaled`
-        rounding = 4 * torch.finfo(Z.dtype).eps * rows.norm() * unit
-        directions = torch.maximum(rounding, 64 * torch.finfo(S.dtype).eps * S[0]) < S
-        shares = S.square().cumsum(0) / S.square().sum()
-        # the component that passes the share is kept: what counts is the variance before it
-        before = torch.cat([shares.new_zeros(1), shares[:-1]])
+    bases = []
+    first, second = map(scaled, pair(X, Y, spatial))
+    given = [torch.finfo(Z.dtype).eps for Z in (X, Y)]
+    for rows, epsilon in zip((first, second), rounding or given, strict=True):
+        columns = inputs.centred(rows) if centre else rows
+        check_varies(given=columns)
+        # in units of its length each column is rounded alike, however large the others are
+        relative = columns / rows.norm(dim=0).clamp(min=torch.finfo(rows.dtype).tiny)
+        U, S, _ = torch.linalg.svd(narrowed(relative), full_matrices=False)
+        varying = max(4 * epsilon, 64 * torch.finfo(S.dtype).eps * S[0].item()) < S
+        if not varying.any():
+            raise ValueError(
+                f"Expected features that vary by more than their rounding, {epsilon:.1g} of their size, was "
+                f"given ones that do not: compute them in float64, or leave them out."
+            )
+        basis = U[:, varying]
         if variance < 1:
-            directions &= before < variance
-        found.append(U[:, directions])
-    return found
+            U, S, _ = torch.linalg.svd(narrowed(basis.T @ columns), full_matrices=False)
+            shares = S.square().cumsum(0) / S.square().sum()
+            # the component that passes the share is kept: what counts is the variance before it
+            before = torch.cat([shares.new_zeros(1), shares[:-1]])
+            basis = basis @ U[:, before < variance]
+        bases.append(basis)
+    return bases

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from intertwine.checks import check_tensor
 from intertwine.similarity.blocks import Blocks
-from intertwine.similarity.inputs import Spatial, of_one_size
+from intertwine.similarity.inputs import Spatial, check_spatial, of_one_size
 from intertwine.similarity.layer_hsic import all_samples, ratios
 from intertwine.similarity.moments import by_moments
 from intertwine.similarity.registry import MEASURES, Measure, as_measure
@@ -80,6 +80,7 @@ def compare(
     measure = as_measure(measure)
     by_grams = measure.needs == "grams" and measure is MEASURES.get(measure.name)  # no other kernel is known
     layers2 = layers if layers2 is None else layers2
+    check_spatial(spatial, kernel=measure.needs != "moments")
     spatial = spatial or measure.spatial
     check_tensor(images, "images")
     for each in (layers, layers2):

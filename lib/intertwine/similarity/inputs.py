@@ -33,7 +33,7 @@ def pair(
     """
     for Z in (X, Y):
         check_tensor(Z)
-    check_choice("spatial", spatial, (None, *get_args(Spatial)))
+    check_spatial(spatial, kernel=kernel)
     shapes = f"{tuple(X.shape)} and {tuple(Y.shape)}"
     if not (X.is_floating_point() and Y.is_floating_point()):
         raise ValueError(f"Expected floating-point features, was given {X.dtype} and {Y.dtype}.")
@@ -44,11 +44,6 @@ def pair(
     if max(X.ndim, Y.ndim) > 2 and spatial is None:
         choices = "'samples', 'features', 'mean'" + kernel * " or 'sum'"
         raise ValueError(f"Expected spatial= to say what positions are, for {shapes}: choose {choices}.")
-    if spatial == "sum" and not kernel:
-        raise ValueError(
-            "Expected a measure with a kernel for spatial='sum', which sums kernels over space: choose "
-            "'samples', 'features' or 'mean'."
-        )
     samples = len(X)
     if spatial == "samples":
         first, second = (Z.movedim(channel_axis(Z), 1).shape[2:] for Z in (X, Y))
@@ -67,6 +62,16 @@ def pair(
     return arranged(X, spatial, dtype), arranged(Y, spatial, dtype)
 
 
+def check_spatial(spatial: object, *, kernel: bool) -> None:
+    """Raise ValueError unless a measure, with a kernel or without, knows what positions are to be."""
+    check_choice("spatial", spatial, (None, *get_args(Spatial)))
+    if spatial == "sum" and not kernel:
+        raise ValueError(
+            "Expected a measure with a kernel for spatial='sum', which sums kernels over space: choose "
+            "'samples', 'features' or 'mean'."
+        )
+
+
 def arranged(
     X: Tensor, spatial: Spatial | None, dtype: torch.dtype = torch.float64
 ) -> Float[Tensor, "n ..."]:
@@ -75,14 +80,19 @@ def arranged(
     return rows(X) if spatial == "samples" else flat(X, spatial)
 
 
-def flat(X: Float[Tensor, "n ..."], spatial: Spatial | None) -> Float[Tensor, "n ..."]:
-    """Features (n, c) as they are; others by image, "features" or "mean", or else as (n, positions, c)."""
+def flat(
+    X: Float[Tensor, "n ..."], spatial: Spatial | None, dtype: torch.dtype | None = None
+) -> Float[Tensor, "n ..."]:
+    """Features (n, c) as they are; others by image, "features" or "mean", or else as (n, positions, c).
+
+    Means are taken in `dtype`, that of X by default.
+    """
     if X.ndim == 2:
         return X
     if spatial == "features":
         return X.flatten(1)
     X = X if X.ndim == 3 else X.flatten(2).mT  # a view: kernels read the channels one by one
-    return X.mean(1) if spatial == "mean" else X
+    return X.mean(1, dtype=dtype) if spatial == "mean" else X
 
 
 def of_one_size(X: Float[Tensor, "n ..."], Y: Float[Tensor, "n ..."]) -> tuple[Tensor, Tensor]:

@@ -62,7 +62,8 @@ class Sums:
 
 def all_samples(blocks: Blocks, measure: str) -> Float[Tensor, "L L"]:
     """HSIC between the kernels of all layers, from all pairs of blocks; `measure` is a key of `KERNELS`."""
-    prepare = _preparation(blocks, measure)
+    prepare, linear = _preparation(blocks, measure), KERNELS[measure] == "linear"
+    floors = _floors(blocks[0] if linear else prepare(blocks[0]), linear=linear)
     sums = Sums(blocks.layers, blocks.images, "biased" if measure == "cka biased" else "unbiased")
     for i in range(len(blocks)):
         block = prepare(blocks[i])
@@ -70,18 +71,25 @@ def all_samples(blocks: Blocks, measure: str) -> Float[Tensor, "L L"]:
         for j in range(i, len(blocks)):
             other = None if i == j else prepare(blocks[j])
             sums.add(_grams(block, other, KERNELS[measure]), i * blocks.size, j * blocks.size)
-    return sums.hsic()
+    hsic = sums.hsic()
+    if not (varies := hsic.diagonal() > floors.to(hsic)).all():
+        raise ValueError(
+            f"Expected layers whose kernel varies between pairs of images, number "
+            f"{int(varies.int().argmin()) + 1} of both models' layers does not: leave it out."
+        )
+    return hsic
+
+
+def _floors(block: LayerFeatures, *, linear: bool) -> Float[Tensor, " L"]:
+    """More than rounding leaves of the HSIC of each layer with itself where its features are constant."""
+    sizes = [Z.square().reshape(len(Z), -1, Z.shape[-1]).sum(1).amax(1).mean() for Z in block]  # of a Gram
+    # a linear kernel is of what is left of features without their mean, so both of its factors are rounding
+    return ((CONSTANT**2 if linear else CONSTANT) * torch.stack(sizes)).square()
 
 
 def ratios(hsic: Float[Tensor, "L L"], first: int) -> Float[Tensor, "p q"]:
     """CKA of the first p kernels with the others."""
     scales = hsic.diagonal()
-    # relative to the layer that varies most: less is what rounding leaves of a constant
-    if not (scales > 1e-24 * scales.max()).all():
-        raise ValueError(
-            f"Expected layers whose kernel varies between pairs of images, number "
-            f"{int(scales.argmin()) + 1} of both models' layers does not: leave it out."
-        )
     return hsic[:first, first:] / (scales[:first, None].sqrt() * scales[first:].sqrt())
 
 

@@ -33,10 +33,11 @@ def by_moments(
         moments = totals[pair]
         # a few rows with these moments: so no measure needs a second form, of moments
         X, Y = compressed(moments)
-        if measure.forced:  # it counts directions, among which rounding of the features would be one
-            X, Y = (_without_rounding(Z, blocks.rounding) for Z in (X, Y))
-        values.append(measure(X, Y))
-        if measure.forced and measure.forced(X, Y, moments.n):
+        rounding = blocks.rounding[pair[0]], blocks.rounding[pair[1]]
+        # what counts directions has to know which of them are rounding of the features
+        how = {"rounding": rounding} if measure.forced else {}
+        values.append(measure.function(X, Y, spatial=measure.spatial, **how))
+        if measure.forced and measure.forced(X, Y, moments.n, rounding):
             forced.append(f"{one!r} ({X.shape[1]}) and {two!r} ({Y.shape[1]})")
     if forced:
         rest = f", and {len(forced) - SHOWN} more" * (len(forced) > SHOWN)
@@ -59,19 +60,3 @@ def compressed(statistics: Statistics) -> tuple[Float[Tensor, "m p"], Float[Tens
     both = both * (len(both) / statistics.n) ** 0.5
     both = torch.cat([both, -both])  # of mean 0
     return tuple((both + statistics.mean).split(statistics.widths, 1))
-
-
-def _without_rounding(X: Float[Tensor, "m p"], rounding: float) -> Float[Tensor, "m p"]:
-    """X without the directions that are as small as the rounding of its entries, as `cca` leaves them out."""
-    if rounding <= torch.finfo(X.dtype).eps:  # which `cca` does itself
-        return X
-    mean = X.mean(0)
-    centred = X - mean
-    # squares suffice, as rounding² is far above the rounding of float64
-    products, smallest = centred.T @ centred, (4 * rounding * X.norm()) ** 2
-    # a factor exists where all of them are larger, and takes a tenth of the time of the directions themselves
-    if torch.linalg.cholesky_ex(products - smallest * torch.eye(len(products)).to(X)).info == 0:
-        return X
-    squares, directions = torch.linalg.eigh(products)
-    kept = directions[:, squares > smallest]
-    return centred @ kept @ kept.T + mean

@@ -32,8 +32,8 @@ def mutual_knn(
         The mean over samples, between 0 and 1. Of neighbours at one distance those count that come first, so
         that samples which are equal in one set of features should be left out.
     """
-    X, Y = (centred(scaled(Z)).flatten(1) for Z in pair(X, Y, spatial, least=3))
-    check_varies(X=X, Y=Y)
+    X, Y = (scaled(Z).flatten(1) for Z in pair(X, Y, spatial, least=3))
+    check_varies(X=centred(X), Y=centred(Y))
     k = min(10, (len(X) - 1) // 2) if k is None else k
     if not 0 < k < len(X):
         raise ValueError(f"Expected k between 1 and {len(X) - 1}, the other samples, was given {k}.")
@@ -42,9 +42,22 @@ def mutual_knn(
 
 
 def _nearest(X: Float[Tensor, "n c"], k: int) -> Int[Tensor, "n k"]:
-    found = []
-    for first, some in zip(range(0, len(X), AT_ONCE), X.split(AT_ONCE), strict=True):
-        distances = torch.cdist(some, X)
-        distances[:, first:].fill_diagonal_(torch.inf)  # nobody is a neighbour of itself
-        found.append(distances.topk(k, largest=False).indices)
+    around = centred(X)  # its products are small, and so is their rounding
+    rounding, found = 1e-12 * around.square().sum(1).max(), []
+    for which in torch.arange(len(X)).split(AT_ONCE):
+        distances = _distances(around, which, "use_mm_for_euclid_dist")
+        last = distances.topk(k + 1, largest=False).values[:, -2:].square()
+        # rows in which rounding could decide who is the k-th: by differences, exact between equals
+        near = last[:, 1] - last[:, 0] <= rounding
+        distances[near] = _distances(X, which[near.cpu()], "donot_use_mm_for_euclid_dist")
+        farthest = distances.kthvalue(k, dim=1, keepdim=True).values
+        nearer, level = distances < farthest, distances == farthest
+        chosen = nearer | (level & (level.cumsum(1) <= k - nearer.sum(1, keepdim=True)))
+        found.append(chosen.nonzero()[:, 1].view(-1, k))
     return torch.cat(found)
+
+
+def _distances(X: Float[Tensor, "n c"], which: Int[Tensor, " b"], mode: str) -> Float[Tensor, "b n"]:
+    distances = torch.cdist(X[which], X, compute_mode=mode)
+    distances[torch.arange(len(which)), which] = torch.inf  # nobody is a neighbour of itself
+    return distances

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.similarity.cca import cca, forced, pwcca, r2, r2_forced, svcca
+from intertwine.similarity.cca import Rounding, cca, forced, pwcca, r2, r2_forced, svcca
 from intertwine.similarity.cka import cka, grelu_cka
 from intertwine.similarity.inputs import Spatial, arranged
 from intertwine.similarity.neighbours import mutual_knn
@@ -62,9 +62,9 @@ class Measure:
     similarity: bool = True
     """Higher is more similar, and equal features score 1; else a distance, lower is more similar, from 0."""
     of_target: tuple[str, ...] | None = None
-    forced: Callable[[Tensor, Tensor, int], bool] | None = None
+    forced: Callable[[Tensor, Tensor, int, Rounding], bool] | None = None
     """Whether the value is 1, wholly or in part, whatever the features: of rows with their second moments,
-    and the number of samples."""
+    the number of samples and the rounding of the features, which the function takes, too."""
 
     def __call__(self, X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tensor, ""]:
         return self.function(X, Y, spatial=spatial or self.spatial)
