@@ -106,6 +106,14 @@ def test_the_best_linear_map_of_chapter_2_takes_it_and_refuses_another_forward()
     asked |= {"images": X, "test_images": X, "test_labels": DATA.labels}
     assert best_linear_map(OWN, **asked).equals(best_linear_map(alike(OWN), **asked))
     assert best_linear_map(OWN, **asked)["penalty"].tolist() == [0]
+    first, middle, last = nn.Linear(4, 4), nn.Linear(4, 6), nn.Linear(6, 4)
+    alone, shared = [nn.ReLU() for _ in range(3)], [nn.ReLU()] * 3
+    one, other = (
+        nn.Sequential(first, a, nn.Linear(4, 4), b, middle, c, last) for a, b, c in (alone, shared)
+    )
+    other[2] = one[2]
+    asked["layer"] = "4"
+    assert best_linear_map(one, **asked).equals(best_linear_map(other, **asked))
     with pytest.raises(ValueError, match="without a forward of its own, was given a Residual: write it as"):
         best_linear_map(RESIDUAL, **asked)
 

@@ -400,6 +400,17 @@ def test_what_is_frozen_stays_and_the_rest_moves(draw, name, seed):
     assert all(parameter.requires_grad for parameter in trained.parameters())
 
 
+@pytest.mark.parametrize("layer", range(6))
+def test_what_is_frozen_of_a_chain_with_a_module_that_stands_there_twice_is_counted_by_places(layer):
+    relu, norm = nn.ReLU(), nn.BatchNorm1d(6)
+    layers = nn.Flatten(), nn.Linear(64, 6), norm, relu, nn.Linear(6, 6), relu, norm, nn.Linear(6, 10)
+    network = nn.Sequential(*layers)
+    trained = train(network, dataset(32), PLAIN, seed=0, device="cpu", freeze=str(layer)).network
+    moved = {int(key[0]) for key, x in tensors(network).items() if not torch.equal(trained.state_dict()[key], x)}
+    norms = {2, 6} if layer < 2 else set()
+    assert moved == {k for k in (1, 4, 7) if k > layer} | norms
+
+
 def test_parameters_without_gradients_stay():
     network = models.myrtle(2, in_channels=1)
     network.conv2.weight.requires_grad_(False)

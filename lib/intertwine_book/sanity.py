@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from intertwine import devices, groups
 from intertwine.alignment import Statistics, least_squares
-from intertwine.chains import is_chain, subchain
+from intertwine.chains import is_chain, layers_of, subchain
 from intertwine.data import Dataset
 from intertwine.features import channel_axis
 from intertwine.training import Recipe, evaluate, train
@@ -71,7 +71,7 @@ def best_linear_map(
             f"Expected an nn.Sequential without a forward of its own, was given a {type(network).__name__}: "
             f"write it as one."
         )
-    names = [name for name, _ in network.named_children()]
+    names = [*layers_of(network)]
     if layer not in names:
         raise ValueError(f"Expected one of the layers {', '.join(names)}, was given '{layer}'.")
     position = names.index(layer)

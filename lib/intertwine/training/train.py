@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from intertwine import devices, files
-from intertwine.chains import is_chain, pooled_first, subchain
+from intertwine.chains import is_chain, layers_of, pooled_first, subchain
 from intertwine.data import Dataset
 from intertwine.data.dataset import check_dataset, tensor_digest
 from intertwine.training.batches import Batches, fill_of
@@ -63,8 +63,8 @@ def train(
     also after an interruption. Parameters that do not require gradients stay as they are.
 
     With `freeze` this is finetuning. The layers of a chain up to and including that one keep their parameters
-    and stay in evaluation mode. If the recipe does not augment, their outputs are computed once, so that an
-    epoch costs only the other layers.
+    and stay in evaluation mode, also where one stands again behind it. If the recipe does not augment, their
+    outputs are computed once, so that an epoch costs only the other layers.
 
     Args:
         network: maps images to logits; it is not changed.
@@ -100,8 +100,8 @@ def train(
     front, back = _parts(network, freeze)  # of the copy: both share its parameters
     devices.keep_freed_memory(chosen)
     dtype = devices.precision(network, chosen, recipe.dtype)
-    front.requires_grad_(False).eval()
     back.train()
+    front.requires_grad_(False).eval()  # last, for a module that stands in both
     # images are turned into the type of the arithmetic once, not in every epoch
     images, model = data.images.to(chosen, devices.input_dtype(network, dtype)), pooled_first(network)
     if freeze and not (recipe.flip or recipe.shift or recipe.sides):
@@ -142,7 +142,7 @@ def _parts(network: nn.Module, freeze: str | None) -> tuple[nn.Module, nn.Module
     if freeze is None:
         return nn.Sequential(), network
     # only a chain has a part before a layer
-    names = [name for name, _ in network.named_children()] if is_chain(network) else []
+    names = [*layers_of(network)] if is_chain(network) else []
     if freeze not in names or not is_chain(network):
         known = f"one of its layers {', '.join(names)}" if names else "a layer of a torch.nn.Sequential"
         raise ValueError(
