@@ -366,21 +366,58 @@ def test_an_interrupted_training_goes_on_as_if_nothing_had_happened(
     assert same(again.network, whole.network) and again.history.equals(resumed.history)
 
 
-@pytest.mark.parametrize("change", ["network", "recipe", "data", "freeze"])
+def of_equal_weights(act: type = nn.ReLU, dropout: float = 0.0, frozen: int = 0) -> nn.Module:
+    network = models.myrtle(2, in_channels=1)
+    network.relu2, network.pool3 = act(), nn.Dropout(dropout)
+    network.get_submodule(f"conv{frozen + 1}").requires_grad_(False)
+    return network
+
+
+OTHERS = {
+    "network": lambda: models.myrtle(2, in_channels=1, seed=1),
+    "network, activation": lambda: of_equal_weights(act=nn.Tanh),
+    "network, dropout": lambda: of_equal_weights(dropout=0.5),
+    "network, frozen": lambda: of_equal_weights(frozen=1),
+    "network, names": lambda: nn.Sequential(*of_equal_weights()),
+    "recipe": lambda: replace(PLAIN, lr=0.01),
+    "data": lambda: dataset(20, seed=1),
+    "freeze": lambda: "conv1",
+    "validation": lambda: dataset(10),
+}
+
+
+@pytest.mark.parametrize("change", OTHERS)
 def test_a_checkpoint_of_another_training_is_not_taken(tmp_path, change):
-    given = {"network": models.myrtle(2, in_channels=1), "data": dataset(20), "recipe": PLAIN, "seed": 0}
+    given = {"network": of_equal_weights(), "data": dataset(20), "recipe": PLAIN, "seed": 0}
     train(**given, device="cpu", checkpoint=tmp_path / "c")
-    others = {
-        "network": models.myrtle(2, in_channels=1, seed=1),
-        "recipe": replace(PLAIN, lr=0.01),
-        "data": dataset(20, seed=1),
-        "freeze": "conv1",
-    }
+    other = {change.partition(",")[0]: OTHERS[change]()}
     with pytest.raises(ValueError, match="found one of another network, recipe, seed or data set: delete it"):
-        train(**(given | {change: others[change]}), device="cpu", checkpoint=tmp_path / "c")
+        train(**(given | other), device="cpu", checkpoint=tmp_path / "c")
     (tmp_path / "c").write_bytes(b"broken")
     with pytest.raises(OSError, match=r"is damaged or was not written here .*: delete it"):
         train(**given, device="cpu", checkpoint=tmp_path / "c")
+
+
+class Calling(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.function = lambda x: x
+
+    def extra_repr(self) -> str:
+        return repr(self.function)
+
+    def forward(self, x):
+        return self.function(x)
+
+
+def test_a_checkpoint_is_taken_where_a_module_prints_an_address_which_is_another_in_each_process(tmp_path):
+    linear, kept = nn.Linear(64, 10), []
+    one, other = (nn.Sequential(nn.Flatten(), Calling(), linear) for _ in "ab")
+    assert str(one) != str(other)
+    for network in (one, other):
+        trained = train(network, dataset(20), PLAIN, seed=0, device="cpu", checkpoint=tmp_path / "c")
+        kept.append(trained.history)
+    assert kept[0].equals(kept[1])  # with the seconds, so that nothing was trained again
 
 
 # --- freezing ---

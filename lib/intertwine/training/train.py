@@ -1,6 +1,7 @@
 """Training one network."""
 
 import copy
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
@@ -73,6 +74,9 @@ def train(
         freeze: a layer of a network that is a `torch.nn.Sequential`, by name; all train when not given.
         validation: images whose accuracy the history records after every epoch.
         checkpoint: a file that is written after every epoch, and from which an interrupted training goes on.
+            It is taken where the network, as it prints itself, its weights, their names, those that learn,
+            the recipe, the seed, `freeze` and both data sets are the same. What a module of your own does
+            not print, such as the text of its forward, does not count.
         seed: of the order of the data, of their augmentation and of dropout; the initial weights are the
             network's own.
         device: as `intertwine.devices.pick` takes it; the trained network is there.
@@ -113,9 +117,9 @@ def train(
     optimizer = build_optimizer(recipe, network.named_parameters())
     rows: list[Row] = []
     if checkpoint:
-        # all that decides on the weights: a checkpoint of anything else raises
-        weights = tensor_digest(*network.state_dict().values())
-        stamp = files.digest(VERSION, asdict(recipe), str(dtype), seed, freeze, data.checksum, weights)
+        # all that decides on weights and history: a checkpoint of anything else raises
+        sets = [each and each.checksum for each in (data, validation)]
+        stamp = files.digest(VERSION, asdict(recipe), str(dtype), seed, freeze, *sets, *_content(before))
         rows = _restore(Path(checkpoint), stamp, network, optimizer)
     numbers = range(len(rows), recipe.epochs)
     bar = tqdm(numbers, unit="epoch", total=recipe.epochs, initial=len(rows), disable=not progress)
@@ -154,6 +158,15 @@ def _parts(network: nn.Module, freeze: str | None) -> tuple[nn.Module, nn.Module
     if not any(True for _ in back.parameters()):
         raise ValueError(f"Expected parameters after the layer {freeze!r}, there are none: freeze less.")
     return front, back
+
+
+def _content(network: nn.Module) -> tuple[object, ...]:
+    """What tells a network from others: its printout, its weights by name, and which of them learn."""
+    state = network.state_dict()
+    # a module may print a function of its own, with an address that is another in each process
+    text = re.sub(r" at 0x[0-9a-f]+", "", str(network))
+    learn = [name for name, parameter in network.named_parameters() if parameter.requires_grad]
+    return text, [*state], tensor_digest(*state.values()), learn
 
 
 def _restore(path: Path, stamp: str, network: nn.Module, optimizer: torch.optim.Optimizer) -> list[Row]:
