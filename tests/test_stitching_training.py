@@ -113,6 +113,19 @@ def test_the_same_as_running_both_networks_at_every_step(recipe, layer):
     assert (trained.weight - start.weight).abs().max() > 1e-3
 
 
+def test_where_images_grow_it_is_they_that_are_shrunk_and_not_their_feature_maps():
+    torch.manual_seed(0)
+    f, g = (nn.Sequential(nn.Conv2d(1, 4, 3), nn.Tanh(), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+                          nn.Linear(4, 10)) for _ in "ab")  # fmt: skip
+    recipe, start = replace(PLAIN, sides=((1.0, 0.5),)), Full(torch.eye(4))
+    halves = F.interpolate(FIT.images, scale_factor=0.5, mode="bilinear")
+    one, other = (
+        stitch_at(Junction(f, g, "1", images, **EXACT), start, recipe=way, seed=3).stitch
+        for images, way in ((FIT, recipe), (replace(FIT, images=halves), PLAIN))
+    )
+    torch.testing.assert_close(one.weight, other.weight, rtol=1e-4, atol=1e-5)
+
+
 def test_stitches_made_together_are_those_made_alone():
     place, recipe = junction(), replace(PLAIN, flip=True, shift=1, targets="soft")
     kinds = {"full": {"kind": "full", "start": "random", "recipe": recipe}}

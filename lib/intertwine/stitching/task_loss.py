@@ -162,7 +162,7 @@ class _Batches(Batches):
 
     def __init__(self, junction: Junction, recipe: StitchRecipe, both: bool) -> None:
         self.junction, self.soft, self.both = junction, recipe.targets == "soft", both
-        self.augmented = bool(recipe.flip or recipe.shift)
+        self.augmented = bool(recipe.flip or recipe.shift or recipe.sides)
         stored = None if self.augmented else junction.stored("train")
         self.gathered = stored is not None
         inputs, *self.others = as_tuple(junction.images("train") if stored is None else stored)
