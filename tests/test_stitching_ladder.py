@@ -6,9 +6,10 @@ from functools import cache
 
 import pytest
 import torch
-from helpers import generator
+from helpers import generator, normal
 from torch import nn
 
+from intertwine.data import Dataset
 from intertwine.stitching import (
     STITCH_RECIPES,
     Birkhoff,
@@ -21,6 +22,7 @@ from intertwine.stitching import (
     climb,
     stitch_at,
 )
+from intertwine.stitching.rungs import by_each
 from intertwine.training import train
 from intertwine.training.together import run_epoch
 from intertwine_book import data, models
@@ -205,6 +207,10 @@ def test_what_cannot_stand_on_one_ladder_is_refused_in_a_sentence(unchecked):
     ]:
         with pytest.raises(ValueError, match=said):
             Ladder(*models_, rungs, TRAIN, TEST, **EXACT)
+    signals = Dataset.of(normal(64, 2, 6), torch.arange(64) % 10)
+    chains = [nn.Sequential(nn.Conv1d(2, 6, 1), nn.Flatten(), nn.Linear(36, 10)) for _ in "ab"]
+    with pytest.raises(ValueError, match=r"for 0, was given signals \(n, channels, positions\), as 0 returns"):
+        Ladder(*chains, {0: Rung("0", drawn(6), FROZEN)}, signals, signals, **EXACT)
     with pytest.raises(ValueError, match=r"write climb\(\[ladder\]\)"):
         climb(Ladder(f, g, {0: rung}, TRAIN, TEST, **EXACT))
 
@@ -220,6 +226,12 @@ def test_a_module_that_stands_twice_in_a_chain_is_run_twice():
     with torch.no_grad():
         logits = g[5](relu(g[3](relu(f[1](TEST.images.flatten(1))))))
     assert found["loss"] == pytest.approx(nn.functional.cross_entropy(logits, TEST.labels).item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (5, 7, 3), (5, 3, 4, 4), (5, 3, 4, 4, 2)])
+def test_what_all_stitches_make_together_is_what_each_makes_alone(shape):
+    stitches, x = [drawn(3, seed, bias=bool(seed)) for seed in range(3)], normal(*shape)
+    torch.testing.assert_close(by_each(stitches, x), torch.cat([each(x) for each in stitches]))
 
 
 def test_one_start_may_stand_on_several_rungs_and_stays_as_it_was():

@@ -93,7 +93,9 @@ def test_a_stitch_is_its_matrix_at_every_position(seed, p, q, training):
         if stitch.bias is not None:
             expected = expected + stitch.bias[:, None, None]
         torch.testing.assert_close(stitch(x), expected, rtol=1e-4, atol=1e-5)
-        rows = x.movedim(1, -1)  # channels last, of any number of axes but 4 of them
+        volumes = x[..., None].expand(-1, -1, -1, -1, 4)
+        torch.testing.assert_close(stitch(volumes)[..., 3], expected, rtol=1e-4, atol=1e-5)
+        rows = x.movedim(1, -1)  # channels last, of up to 3 axes
         torch.testing.assert_close(stitch(rows[0]).movedim(-1, 0), expected[0], rtol=1e-4, atol=1e-5)
         torch.testing.assert_close(copy.deepcopy(stitch)(x), stitch(x))
 

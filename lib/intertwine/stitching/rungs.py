@@ -13,7 +13,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from intertwine.chains import is_chain, layers_of
 from intertwine.checks import kind
-from intertwine.features import activations, channel_axis
+from intertwine.features import activations, channel_axis, channels_first
 from intertwine.stitching.maps import Birkhoff, Stitch
 from intertwine.stitching.stitch_recipes import StitchRecipe
 
@@ -89,7 +89,18 @@ def check_widths(
     """Raise ValueError unless each stitch takes the channels of its layer in model 1 to those in model 2."""
     layers = [*{each.layer for each in rungs.values()}]
     found = [activations(model, layers, image) for model in (model1, model2)]
+    signals = {
+        layer
+        for model, values in zip((model1, model2), found, strict=True)
+        for layer in layers
+        if values[layer].ndim == 3 and channels_first(model, layer, image)
+    }
     for name, each in rungs.items():
+        if each.layer in signals:  # whose last axis, which a stitch would map, has the positions
+            raise ValueError(
+                f"Expected features, tokens or maps for {name!r}, was given signals (n, channels, "
+                f"positions), as {each.layer} returns them: use stitch_at, which turns them."
+            )
         p, q = (values[each.layer].shape[channel_axis(values[each.layer])] for values in found)
         # of a copy: a stitch in training may count how often it is asked
         given = copy.deepcopy(each.stitch).eval().weight.shape
@@ -110,9 +121,8 @@ def by_each(stitches: list[Stitch], x: Tensor) -> Tensor:
         ]
         weight = torch.cat(weights)
     bias = None if all(each.bias is None for each in stitches) else torch.cat(biases)
-    y = F.linear(
-        x.movedim(1, -1) if x.ndim == 4 else x, weight.to(x.dtype), bias if bias is None else bias.to(x.dtype)
-    )
+    axis = channel_axis(x)
+    y = F.linear(x.movedim(axis, -1), weight.to(x.dtype), bias if bias is None else bias.to(x.dtype))
     # from channels of all stitches side by side to their batches one after another
     y = y.unflatten(-1, (len(stitches), -1)).movedim(-2, 0).flatten(0, 1)
-    return y.movedim(-1, 1) if x.ndim == 4 else y
+    return y.movedim(-1, axis)

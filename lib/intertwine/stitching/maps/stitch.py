@@ -10,11 +10,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from intertwine.alignment import LinearMap
+from intertwine.features import channel_axis
 from intertwine.stitching.junction import Junction
 
 
 class Stitch(nn.Module, ABC):
-    """x ↦ weight·x + bias on channels: the last axis of x, or axis 1 at every position of feature maps.
+    """x ↦ weight·x + bias on channels: the last axis of x, or axis 1 at every position of feature maps and volumes.
 
     Example:
         >>> from intertwine.stitching import Full
@@ -53,7 +54,10 @@ class Stitch(nn.Module, ABC):
         if not torch.is_autocast_enabled(x.device.type):
             weight = weight.to(x.dtype)
         bias = None if self.bias is None else self.bias.to(weight.dtype)
-        return F.conv2d(x, weight[..., None, None], bias) if x.ndim == 4 else F.linear(x, weight, bias)
+        if x.ndim == 4:
+            return F.conv2d(x, weight[..., None, None], bias)
+        axis = channel_axis(x)
+        return F.linear(x.movedim(axis, -1), weight, bias).movedim(-1, axis)
 
     def penalty(self) -> Tensor | float:
         """A term of the loss."""
