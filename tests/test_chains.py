@@ -1,18 +1,19 @@
-"""A sequence with a forward of its own is no plain chain anywhere; one with an `__init__` of its own is."""
+"""A sequence with a forward or a hook of its own is no plain chain anywhere; one with an `__init__` is."""
 
 import copy
 
 import pytest
 import torch
-from helpers import normal
+from helpers import normal, same
 from torch import nn
 
 from intertwine import genni
-from intertwine.chains import subchain
+from intertwine.chains import pooled_first, subchain
 from intertwine.data import Dataset
 from intertwine.same_network import same_network
 from intertwine.shallow import compress
 from intertwine.stitching import split, stitch
+from intertwine.stitching.batch_norm import frozen
 from intertwine.training import Recipe, evaluate, train
 from intertwine.weightspace import find_symmetries
 from intertwine_book.sanity import best_linear_map
@@ -139,3 +140,66 @@ def test_the_loss_on_a_grid_is_that_of_the_plain_chain():
         for net in (own, alike(own))
     )
     torch.testing.assert_close(one, other)
+
+
+# --- hooks ---
+
+
+def hooked(kind: str) -> nn.Module:
+    """A chain with a hook that normalises its inputs or scales its outputs."""
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 4)).eval()
+    if kind == "pre":
+        net.register_forward_pre_hook(lambda _, inputs: (3 * inputs[0] + 1,))
+    elif kind == "post":
+        net.register_forward_hook(lambda _, inputs, output: 3 * output)
+    return net
+
+
+@pytest.mark.parametrize("kind", ["pre", "post"])
+def test_a_chain_with_a_hook_is_cut_and_compared_with_it_or_not_at_all(kind):
+    net = hooked(kind)
+    with pytest.raises(ValueError, match="torch.fx can trace, Sequential is not one: make a layer of what"):
+        split(net, "1")
+    itself = stitch(net, net, at="1", kind="identity", train=DATA, device="cpu")
+    torch.testing.assert_close(itself(X), net(X))
+    assert not same_network(net, hooked(""), X).same
+    found = genni.outputs(net, genni.parameter_vector(net)[None], X)[0]
+    torch.testing.assert_close(found, net(X))
+    with pytest.raises(ValueError, match="was given Sequential"):
+        compress(net)
+
+
+def test_a_chain_with_a_hook_is_trained_on_what_the_hook_makes_of_its_images():
+    recipe, seen = Recipe(epochs=2, batch_size=3, lr=0.1), Dataset.of(3 * X + 1, DATA.labels)
+    one, other = (
+        train(net, data, recipe, seed=0, device="cpu").network
+        for net, data in ((hooked("pre"), DATA), (hooked(""), seen))
+    )
+    assert same(one, other)
+
+
+class Nested(nn.Module):
+    def __init__(self, part: nn.Module) -> None:
+        super().__init__()
+        self.part, self.last = part, nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.last(self.part(x))
+
+
+@pytest.mark.parametrize("kind", ["pre", "post"])
+@pytest.mark.parametrize("layer", ["part.1", "part"])
+def test_hooks_of_a_part_stay_with_it(kind, layer):
+    net = Nested(hooked(kind)).eval()
+    front, back = split(net, layer)
+    torch.testing.assert_close(back(front(X)), net(X))
+
+
+def test_layers_with_hooks_are_neither_moved_nor_fused():
+    layers = nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.MaxPool2d(2)
+    net, x = nn.Sequential(*layers).eval(), normal(3, 1, 8, 8)
+    layers[0].register_forward_hook(lambda _, inputs, output: output.abs() - 1)
+    layers[2].register_forward_hook(lambda _, inputs, output: -output)
+    for other in (pooled_first(net), frozen(copy.deepcopy(net), set())):
+        torch.testing.assert_close(other(x), net(x))

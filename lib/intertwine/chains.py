@@ -18,11 +18,24 @@ def is_chain(module: nn.Module) -> TypeGuard[nn.Sequential]:
         >>> is_chain(nn.Sequential(*layers)), is_chain(nn.ModuleList(layers))
         (True, False)
 
-    A subclass with a `forward` of its own is one only if it says so, by an attribute `is_chain`.
+    A subclass with a `forward` of its own is one only if it says so, by an attribute `is_chain`; one with
+    hooks of its own is none, as they may change what goes in or comes out.
     """
     # a forward of its own may do anything between the layers, which nobody can see
     plain = type(module).forward is nn.Sequential.forward or getattr(module, "is_chain", False)
-    return isinstance(module, nn.Sequential) and plain
+    return isinstance(module, nn.Sequential) and plain and not hooked(module)
+
+
+def hooked(module: nn.Module) -> bool:
+    """Whether a hook of the module's own, not of its children, may change what its forward computes.
+
+    Example:
+        >>> layer = nn.Linear(2, 2)
+        >>> with layer.register_forward_pre_hook(lambda layer, inputs: (2 * inputs[0],)):
+        ...     hooked(layer), hooked(nn.Sequential(layer))
+        (True, False)
+    """
+    return bool(module._forward_hooks or module._forward_pre_hooks)
 
 
 def layers_of(chain: nn.Module) -> dict[str, nn.Module]:
@@ -61,10 +74,11 @@ def pooled_first(network: nn.Module) -> nn.Module:
     The modules are the same. ReLU is nondecreasing, so it commutes with maxima, and outputs and gradients
     agree bit for bit. A network that is no plain chain is returned as it is.
     """
-    if not is_chain(network) or network._forward_hooks:
+    if not is_chain(network):
         return network
     layers = list(network)
     for k, (one, two) in enumerate(pairwise(layers)):
-        if type(one) is nn.ReLU and type(two) is nn.MaxPool2d and not two.return_indices:
+        plain = type(one) is nn.ReLU and type(two) is nn.MaxPool2d and not two.return_indices
+        if plain and not hooked(one) and not hooked(two):
             layers[k : k + 2] = two, one
     return nn.Sequential(*layers)

@@ -13,7 +13,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from intertwine import devices
-from intertwine.chains import layers_of
+from intertwine.chains import hooked, layers_of
 from intertwine.stitching.maps import Birkhoff, Stitch
 from intertwine.training.outputs import Values, evaluating
 
@@ -83,7 +83,8 @@ def frozen(chain: nn.Module, cuts: set[str]) -> nn.Sequential:
     """The chain in evaluation mode, with each batch norm in the convolution before it, but at a cut."""
     layers = layers_of(chain.requires_grad_(False).eval())
     for (a, one), (b, two) in pairwise([*layers.items()]):
-        if type(one) is nn.Conv2d and type(two) is nn.BatchNorm2d and a not in cuts:
+        free = a not in cuts and not hooked(one) and not hooked(two)
+        if free and type(one) is nn.Conv2d and type(two) is nn.BatchNorm2d:
             layers[a], layers[b] = fuse_conv_bn_eval(one, two), nn.Identity()
     return devices.channels_last(nn.Sequential(OrderedDict(layers)))
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, fx, nn
 
-from intertwine.chains import is_chain, subchain
+from intertwine.chains import hooked, is_chain, subchain
 from intertwine.features import evaluating, lookup
 from intertwine.layer_outputs import first_tensor, with_first_tensor
 
@@ -90,6 +90,8 @@ def _traced(model: nn.Module, layer: str) -> fx.Graph:
     options = list(signature(model.forward).parameters.values())[1:]
     known = {p.name: p.default for p in options if p.default is not p.empty}
     try:
+        if hooked(model):  # which torch.fx leaves out, unlike those of its layers
+            raise ValueError("make a layer of what its hooks do")
         return Tracer().trace(model, known or None)
     except Exception as error:  # whatever the model's forward raises when it is given proxies
         reason = [*str(error).splitlines(), type(error).__name__][0]

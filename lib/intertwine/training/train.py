@@ -148,7 +148,8 @@ def _parts(network: nn.Module, freeze: str | None) -> tuple[nn.Module, nn.Module
     # only a chain has a part before a layer
     names = [*layers_of(network)] if is_chain(network) else []
     if freeze not in names or not is_chain(network):
-        known = f"one of its layers {', '.join(names)}" if names else "a layer of a torch.nn.Sequential"
+        chain = "a layer of a torch.nn.Sequential without hooks"
+        known = f"one of its layers {', '.join(names)}" if names else chain
         raise ValueError(
             f"Expected to freeze {known}, was given {freeze!r}: to freeze other parameters, set their "
             f"requires_grad to False."
