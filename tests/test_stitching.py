@@ -314,6 +314,30 @@ def test_a_step_in_place_whose_result_nobody_takes_is_not_lost():
     torch.testing.assert_close(itself(x), net(x))
 
 
+class SecondName(nn.Module):
+    """A value is changed in place while another name holds it, which torch.fx does not see."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b, self.c = nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(8, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = self.a(x)
+        held = [h]
+        h += self.b(h).relu()
+        return self.c(torch.cat([*held, h], 1))
+
+
+@pytest.mark.parametrize("shortcut", ["refuse", "stitched", "passed on"])
+def test_a_value_that_is_changed_under_a_second_name_is_cut_by_hooks_or_not_at_all(shortcut):
+    net, x = SecondName().eval(), normal(50, 4)
+    given = {"train": Dataset.of(x, torch.arange(50) % 2), "device": "cpu", "shortcut": shortcut}
+    itself = stitch(net, net, at="a", kind="identity", **given)
+    torch.testing.assert_close(itself(x), net(x))
+    with pytest.raises(ValueError, match=r"Expected the output of 'b' alone to cross the cut"):
+        stitch(net, net, at="b", kind="identity", **given)
+
+
 def test_hooks_see_a_shortcut_past_the_cut_also_where_inputs_have_one_feature():
     train = Dataset.of(normal(50, 1), torch.arange(50) % 2)
     with pytest.raises(ValueError, match=r"Expected the output of 'a' alone to cross the cut"):

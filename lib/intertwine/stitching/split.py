@@ -30,7 +30,8 @@ def split(model: nn.Module, layer: str, *, shortcuts: bool = False) -> tuple[nn.
         )
 
     Both parts share the modules of the model. A chain is cut between its children, any other model by
-    torch.fx, with its forward in the present mode (training or evaluation).
+    torch.fx, with its forward in the present mode (training or evaluation). This takes `h += x` for
+    `h = h + x`, so where h has a second name compare the two; `stitch` does, if it has images.
 
     The back is all that depends on the layer's output, the front the values that the back needs. So where a
     shortcut passes the layer, the front computes it up to the point where the two are added: after
