@@ -7,6 +7,7 @@ from math import inf, nan
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from helpers import generator, normal
@@ -64,6 +65,7 @@ from intertwine.stitching import (
     Junction,
     LowRank,
     OrthogonalMap,
+    barriers,
     between,
     line,
     split,
@@ -479,6 +481,8 @@ at = partial(stitch_at, AT)
 joined = partial(join, example=PICTURES.images[:3])
 past = partial(joined, M6, M6, shortcut="passed on")
 SLOW = replace(STITCH_RECIPES["digits"], epochs=1)
+middle = partial(between, fraction=0.5)
+WALK = pd.DataFrame({"fraction": [0.0, 0.5, 1.0], "accuracy": [0.9, nan, 0.8], "pair": 0})
 STITCHING: Rows = [
     (r"nearest are 'block3.relu1'", lambda: split(M6, "block3.rely1")),
     (r"so does .* or give shortcut='stitched' or 'passed on' \(", lambda: split(M6, "block3.relu1")),
@@ -523,7 +527,10 @@ STITCHING: Rows = [
     (r"same width", lambda: Entropic(Statistics.of(normal(9, 3), normal(9, 2)))),
     (r"a Moved: of a match, give its .model", lambda: line(NET, match(SPACE, NET, NET), DATA, DATA, [0.5])),
     (r"a list of fractions, was given 0.5: write \[0.5\]", lambda: line(NET, NET, DATA, DATA, 0.5)),
-    (r"networks of the same shapes, was given 'weight' of", lambda: between(FLAT, nn.Linear(4, 3), 0.5)),
+    (r"same names and shapes, .* as 'weight' \(10, 4\) and \(3, 4\)", lambda: middle(FLAT, nn.Linear(4, 3))),
+    (r"as 'bias' nothing and \(10,\): build both alike", lambda: middle(nn.Linear(4, 10, bias=False), FLAT)),
+    (r"as 'bias' \(10,\) and nothing", lambda: middle(FLAT, nn.Linear(4, 10, bias=False))),
+    (r"numbers in 'accuracy', was given NaN", lambda: barriers(WALK, ["pair"])),
 ]
 
 SMALL = models.myrtle(2, in_channels=1)

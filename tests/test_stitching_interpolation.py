@@ -99,6 +99,13 @@ def test_tied_and_complex_weights_lie_at_the_same_share_of_the_way():
             torch.testing.assert_close(z, 0.75 * x + 0.25 * y)
 
 
+def test_a_line_whose_name_is_missing_is_a_line():
+    path = pd.DataFrame({"fraction": [0.0, 0.5, 1.0], "accuracy": [0.9, 0.4, 0.8]})
+    table = pd.concat([path.assign(start=start, pair=0) for start in ("a", None)])
+    found = barriers(table, ["start", "pair"])
+    assert found["barrier"].tolist() == pytest.approx([0.45, 0.45]) and found["start"].isna().tolist() == [0, 1]
+
+
 @settings(max_examples=10, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=3, max_size=8), st.integers(1, 3))
 def test_a_barrier_is_the_deepest_fall_below_the_chord(heights, copies):

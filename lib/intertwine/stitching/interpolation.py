@@ -24,21 +24,23 @@ def between(model1: nn.Module, model2: nn.Module, fraction: float) -> nn.Module:
         True
 
     Args:
-        model1, model2: of the same shapes; they are not changed.
+        model1, model2: of the same names and shapes; they are not changed.
         fraction: t, of the way from model 1 (0) to model 2 (1).
 
     Raises:
-        ValueError: networks of unlike shapes.
+        ValueError: networks of unlike names or shapes.
     """
     # buffers of whole numbers, such as counts of batches, stay those of model 1
     network = copy.deepcopy(model1)
     first, others = model1.state_dict(), model2.state_dict()
-    for name, x in network.state_dict().items():
-        if name not in others or others[name].shape != x.shape:
+    for name in [*first, *others]:
+        shapes = [tuple(each[name].shape) if name in each else "nothing" for each in (first, others)]
+        if shapes[0] != shapes[1]:
             raise ValueError(
-                f"Expected networks of the same shapes, was given {name!r} of shape {tuple(x.shape)} in the "
-                f"first alone: build both alike."
+                f"Expected networks of the same names and shapes, was given as {name!r} {shapes[0]} and "
+                f"{shapes[1]}: build both alike."
             )
+    for name, x in network.state_dict().items():
         if x.is_floating_point() or x.is_complex():  # from `first`, as tied weights have two names
             x.copy_(torch.lerp(first[name], others[name].to(x), fraction))
     return network
@@ -107,8 +109,10 @@ def barriers(lines: pd.DataFrame, by: Sequence[str], accuracy: str = "accuracy")
     Returns:
         The columns `by`, worse (the lower accuracy of both ends), and barrier (0 where accuracy never falls).
     """
+    if gaps := [name for name in ("fraction", accuracy) if lines[name].isna().any()]:
+        raise ValueError(f"Expected numbers in {gaps[0]!r}, was given NaN: measure anew, or drop these lines.")
     rows = []
-    for key, part in lines.groupby(list(by), sort=False):
+    for key, part in lines.groupby(list(by), sort=False, dropna=False):
         fraction, value = part["fraction"], part[accuracy]
         if not (ends := sum(fraction == 0)) == sum(fraction == 1) == 1:
             raise ValueError(
