@@ -109,9 +109,7 @@ def test_the_best_linear_map_of_chapter_2_takes_it_and_refuses_another_forward()
     assert best_linear_map(OWN, **asked)["penalty"].tolist() == [0]
     first, middle, last = nn.Linear(4, 4), nn.Linear(4, 6), nn.Linear(6, 4)
     alone, shared = [nn.ReLU() for _ in range(3)], [nn.ReLU()] * 3
-    one, other = (
-        nn.Sequential(first, a, nn.Linear(4, 4), b, middle, c, last) for a, b, c in (alone, shared)
-    )
+    one, other = (nn.Sequential(first, a, nn.Linear(4, 4), b, middle, c, last) for a, b, c in (alone, shared))
     other[2] = one[2]
     asked["layer"] = "4"
     assert best_linear_map(one, **asked).equals(best_linear_map(other, **asked))

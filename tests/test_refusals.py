@@ -577,7 +577,10 @@ TRAINING: Rows = [
     (r"between 0 and 1, was given 1\.0", lambda: Triangle(1.0)),
     (r"Expected a Dataset, was given a NoneType", lambda: train(NET, None, RECIPE, seed=0)),
     (r"freeze one of its layers conv1, bn1, .*, was given 'rleu2': to", lambda: trained(freeze="rleu2")),
-    (r"freeze a layer of a torch.nn.Sequential without hooks, was", lambda: trained(RESIDUAL, DATA, freeze="0")),
+    (
+        r"freeze a layer of a torch.nn.Sequential without hooks, was",
+        lambda: trained(RESIDUAL, DATA, freeze="0"),
+    ),
     (r"parameters after the layer 'fc', there are none: freeze less", lambda: trained(freeze="fc")),
     (r"\(n, 1, 8, 8\) or larger, was given \(1, 3, 16, 16\)", lambda: trained(data=PICTURES)),
     (r"labels from 0 to 9, .*, was given labels from 0 to 10", lambda: labelled(torch.arange(20) % 11)),

@@ -103,7 +103,10 @@ def test_a_line_whose_name_is_missing_is_a_line():
     path = pd.DataFrame({"fraction": [0.0, 0.5, 1.0], "accuracy": [0.9, 0.4, 0.8]})
     table = pd.concat([path.assign(start=start, pair=0) for start in ("a", None)])
     found = barriers(table, ["start", "pair"])
-    assert found["barrier"].tolist() == pytest.approx([0.45, 0.45]) and found["start"].isna().tolist() == [0, 1]
+    assert found["barrier"].tolist() == pytest.approx([0.45, 0.45]) and found["start"].isna().tolist() == [
+        0,
+        1,
+    ]
 
 
 @settings(max_examples=10, deadline=None)

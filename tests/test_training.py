@@ -443,7 +443,9 @@ def test_what_is_frozen_of_a_chain_with_a_module_that_stands_there_twice_is_coun
     layers = nn.Flatten(), nn.Linear(64, 6), norm, relu, nn.Linear(6, 6), relu, norm, nn.Linear(6, 10)
     network = nn.Sequential(*layers)
     trained = train(network, dataset(32), PLAIN, seed=0, device="cpu", freeze=str(layer)).network
-    moved = {int(key[0]) for key, x in tensors(network).items() if not torch.equal(trained.state_dict()[key], x)}
+    moved = {
+        int(key[0]) for key, x in tensors(network).items() if not torch.equal(trained.state_dict()[key], x)
+    }
     norms = {2, 6} if layer < 2 else set()
     assert moved == {k for k in (1, 4, 7) if k > layer} | norms
 

@@ -1,4 +1,4 @@
-"""No public function changes a module that it is given: state, mode, gradients, hooks stay, to the bit."""
+"""No public function changes a module or the images that it is given: they stay as they are, to the bit."""
 
 from collections.abc import Callable
 from functools import partial
@@ -168,6 +168,62 @@ def test_networks_with_norms_of_units_stay_as_they_are(name, training):
 def test_shallow_networks_stay_as_they_are(name, training):
     net = small().double().train(training)
     assert untouched(partial(SHALLOW[name], net), net)
+
+
+class Checked(nn.Module):
+    """What torch.fx cannot trace, so that it is cut by hooks."""
+
+    def __init__(self, chain: nn.Module) -> None:
+        super().__init__()
+        self.chain = chain
+
+    def forward(self, x):
+        assert x.isfinite().all()
+        return self.chain(x)
+
+
+def in_place(flag: bool) -> nn.Sequential:
+    """A network whose first step, and others, work in place or do not."""
+    torch.manual_seed(0)
+    layers = nn.LeakyReLU(0.5, inplace=flag), nn.Flatten(), nn.Linear(32, 6), nn.BatchNorm1d(6)
+    return nn.Sequential(*layers, nn.ELU(inplace=flag), nn.Linear(6, 3)).eval()
+
+
+def climbed(net: nn.Module, data: Dataset) -> list[float]:
+    recipe = stitching.StitchRecipe(epochs=2, batch_size=4, lr=0.1, targets="soft")
+    rungs = {k: stitching.Rung(k, stitching.Full(torch.eye(6)), recipe) for k in "34"}
+    ladder = stitching.Ladder(net, net, rungs, data, data, seed=0, device="cpu")
+    return [x for row in stitching.climb([ladder])[0][-1].values() for x in row.values()]
+
+
+Answer = Callable[[nn.Module, Dataset], Any]
+ANSWERS: dict[str, Answer] = {
+    "evaluate": lambda net, data: [training.evaluate(net, data.images, data.labels) for _ in range(2)],
+    "train": lambda net, data: training.train(
+        net, data, ONCE, seed=0, validation=data, device="cpu"
+    ).history.validation_accuracy.tolist(),
+    "stitch": lambda net, data: stitching.stitch(net, net, at="3", train=data, device="cpu").stitch.weight,
+    "stitch by hooks": lambda net, data: (
+        stitching.stitch(*[Checked(net)] * 2, at="chain.3", train=data, device="cpu").stitch.weight
+    ),
+    "ladder": climbed,
+    "line": lambda net, data: stitching.line(net, net, data, data, [0.0, 0.5]).accuracy.tolist(),
+    "genni outputs": lambda net, data: genni.outputs(net, points(net), data.images),
+    "genni loss": lambda net, data: genni.loss_at(
+        genni.Problem(net, lambda x: x[:, :3], data.images), points(net)
+    ),
+    "genni perceptron": lambda net, data: genni.outputs(
+        chain := (net[:1] + net[2:3]).eval(), points(chain), data.images
+    ),
+}
+ROWS = normal(12, 32)
+
+
+@pytest.mark.parametrize("name", [*ANSWERS])
+def test_a_network_that_works_in_place_leaves_its_inputs_and_gives_the_same_answers(name):
+    sets = [Dataset.of(ROWS.clone(), DATA.labels) for _ in range(2)]
+    torch.testing.assert_close(*(ANSWERS[name](in_place(k == 1), data) for k, data in enumerate(sets)))
+    assert all(torch.equal(data.images, ROWS) for data in sets)
 
 
 def test_a_call_that_fails_leaves_nothing_behind():

@@ -87,7 +87,8 @@ def call(model: nn.Module, theta: Float[Tensor, " p"], x: Tensor) -> Tensor:
     kinds = {name: theta.dtype if each.is_floating_point() else None for name, each in model.named_buffers()}
     state = {name: each.to(theta.device, kinds[name], copy=True) for name, each in model.named_buffers()}
     # with tie_weights, torch would restore a shared module's own weights in the wrong order
-    return functional_call(model, state | by_name(model, theta), (x,), tie_weights=False)
+    # a copy of the inputs, too, which a first step in place would change
+    return functional_call(model, state | by_name(model, theta), (x.clone(),), tie_weights=False)
 
 
 def check_points(model: nn.Module, points: Float[Tensor, "k p"], inputs: Shaped[Tensor, "n ..."]) -> None:
@@ -150,7 +151,7 @@ def perceptron(
         elif isinstance(layer, nn.ReLU) and h.ndim == 3 and not grad:  # else h is the inputs of the caller
             h.relu_()
         else:
-            h = layer(h)
+            h = layer(h.clone() if h.ndim == 2 else h)  # in place it would change the inputs
     return h
 
 

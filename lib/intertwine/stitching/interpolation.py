@@ -84,7 +84,7 @@ def line(
         device = devices.like(network).device
         rows.append(["interpolated", fraction, evaluate(network, test.images, test.labels)])
         # averaged weights have activations of too little variance, which their statistics do not show
-        batches = (batch.to(device) for batch in train.images.split(200))
+        batches = (batch.to(device, copy=True) for batch in train.images.split(200))
         reestimate(network, batches)
         rows.append(["re-estimated", fraction, evaluate(network, test.images, test.labels)])
     return pd.DataFrame(rows, columns=["batch_norm", "fraction", "accuracy"])
@@ -110,7 +110,9 @@ def barriers(lines: pd.DataFrame, by: Sequence[str], accuracy: str = "accuracy")
         The columns `by`, worse (the lower accuracy of both ends), and barrier (0 where accuracy never falls).
     """
     if gaps := [name for name in ("fraction", accuracy) if lines[name].isna().any()]:
-        raise ValueError(f"Expected numbers in {gaps[0]!r}, was given NaN: measure anew, or drop these lines.")
+        raise ValueError(
+            f"Expected numbers in {gaps[0]!r}, was given NaN: measure anew, or drop these lines."
+        )
     rows = []
     for key, part in lines.groupby(list(by), sort=False, dropna=False):
         fraction, value = part["fraction"], part[accuracy]

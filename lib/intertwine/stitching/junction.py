@@ -89,7 +89,7 @@ class Junction:
             if own != torch.float32:
                 raise ValueError(f"Expected networks in float32, model {which} is in {own}: use .float().")
         self.device = devices.pick(device)
-        example = train.images[:1]
+        example = train.images[:1].clone()  # as a network may change its input in place
         # one image suffices for shapes, and runs before all of them are moved to the device
         *fronts, back, self.widths = cut(model1, model2, at, example, shortcut=shortcut)
         """Channels of layer 1 and of layer 2."""

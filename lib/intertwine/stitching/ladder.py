@@ -85,7 +85,7 @@ class Ladder:
         places = check_rungs(model1, model2, rungs)
         for model, data in product((model1, model2), (train, test)):
             check_data(model, data.images, data.labels, least=2)
-        check_widths(model1, model2, rungs, train.images[:1])
+        check_widths(model1, model2, rungs, train.images[:1].clone())
         self.device = devices.pick(device)
         self.dtype = devices.precision(model2, self.device, dtype)
         half = self.device.type == "cuda" and self.dtype != torch.float32
@@ -159,7 +159,7 @@ class Ladder:
         x, joined = images, None
         for front, stitches, trained, judged in self.parts:
             with torch.no_grad():
-                x = front(x)
+                x = front(x.clone())  # which may begin with a step in place, and x is used elsewhere, too
             new = by_each([fixed[each] for each in stitches] if fixed else stitches, x)
             joined = new if joined is None else torch.cat([joined, new])
             joined = (judged if fixed else trained)(joined)
@@ -216,7 +216,7 @@ class Ladder:
             for x, y in zip(*(each.split(BATCH) for each in self.test), strict=True):
                 x = _channels_last(x)
                 logits = self._logits(x, fixed)
-                said, theirs = logits.log_softmax(2), self.model2(x).float().softmax(1)
+                said, theirs = logits.log_softmax(2), self.model2(x.clone()).float().softmax(1)
                 nearest = -(theirs * said).sum((1, 2))
                 loss = -said.gather(2, y.expand(len(said), -1)[..., None]).sum((1, 2))
                 sums += torch.stack([_hits(logits, y).double(), loss.double(), nearest.double()])

@@ -218,7 +218,7 @@ class Back(nn.Module):
             return with_first_tensor(output, values, self.layer)
 
         with lookup(self.model, [self.layer])[self.layer].register_forward_hook(replace):
-            return self.model(self.example.expand(len(values), *self.example.shape[1:]))
+            return self.model(self.example.expand(len(values), *self.example.shape[1:]).clone())
 
 
 def by_hooks(model: nn.Module, layer: str, example: Tensor) -> tuple[nn.Module, nn.Module]:
@@ -235,8 +235,8 @@ def by_hooks(model: nn.Module, layer: str, example: Tensor) -> tuple[nn.Module, 
     calls: list[int] = []
     with evaluating(model), torch.no_grad():
         with lookup(model, [layer])[layer].register_forward_hook(lambda *_: calls.append(1)):
-            expected = model(other)
-        if len(calls) == 1 and torch.allclose(back(front(other)), expected, rtol=1e-3, atol=1e-5):
+            expected = model(other.clone())
+        if len(calls) == 1 and torch.allclose(back(front(other.clone())), expected, rtol=1e-3, atol=1e-5):
             return front, back
     if len(calls) != 1:
         raise ValueError(

@@ -40,7 +40,8 @@ def outputs(
     device = devices.like(network, parts[0]).device
     own = devices.input_dtype(network, dtype, default=None)  # None leaves tokens what they are
     for batch in zip(*(part.split(batch_size) for part in parts), strict=True):
-        batch = tuple(x.to(device, own) for x in batch)
+        # copies, as a network may begin with a step in place, and its inputs are the caller's
+        batch = tuple(x.to(device, own, copy=True) for x in batch)
         batch = tuple(x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x for x in batch)
         with evaluating(network), torch.no_grad(), devices.autocast(device, dtype):
             found = network(batch if isinstance(inputs, tuple) else batch[0])
