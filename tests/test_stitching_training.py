@@ -411,6 +411,8 @@ def test_a_stitched_network_is_judged_as_all_others_are():
     place = junction(dtype="bfloat16")
     trained = stitch_at(place, "full", recipe=PLAIN)
     assert trained.evaluate(TEST) == accuracy(trained) == place.judge(trained).accuracy
+    both = junction(dtype="bfloat16", test=FIT)
+    assert both.judge(trained, "train") == both.judge(trained, "test")
     norms = [stitch_at(at, "full", batch_norm="reestimated") for at in (place, junction())]
     one, two = ({k: v for k, v in each.state_dict().items() if "running" in k} for each in norms)
     assert len(one) > 2 and all(torch.equal(v, two[k]) for k, v in one.items())

@@ -103,7 +103,7 @@ class Junction:
         self._fit_images, self.test_each_epoch = fit_images, test_each_epoch
         self._images: dict[str, Tensor] = {}
         self._stored: dict[tuple[str, str, torch.dtype], Values | None] = {}
-        self._targets: dict[str, Tensor] = {}
+        self._targets: dict[tuple[str, torch.dtype], Tensor] = {}
 
     @property
     def sets(self) -> list[str]:
@@ -128,13 +128,13 @@ class Junction:
     def labels(self, name: str) -> Int[Tensor, " n"]:
         return self.data(name).labels.to(self.device)
 
-    def targets(self, name: str) -> Float[Tensor, "n classes"]:
-        """Model 2's probabilities for the images of a set."""
-        if name not in self._targets:
+    def targets(self, name: str, *, exact: bool = False) -> Float[Tensor, "n classes"]:
+        """Model 2's probabilities for the images of a set; exact ones are without autocast."""
+        images, dtype = self._inputs(name, exact)
+        if (key := (name, dtype)) not in self._targets:
             # once for all stitches, as model 2 never changes
-            logits = all_outputs(self.model2, self.images(name), dtype=self.precision(name))
-            self._targets[name] = logits.float().softmax(1)
-        return self._targets[name]
+            self._targets[key] = all_outputs(self.model2, images, dtype=dtype).float().softmax(1)
+        return self._targets[key]
 
     def stored(self, name: str, part: str = "front", *, exact: bool = False) -> Values | None:
         """The values of model 1's front (or of "front2") for a set; None where they need too much memory.
@@ -175,10 +175,10 @@ class Junction:
     def judge(self, network: Stitched, name: str = "test") -> Judged:
         """How well a network that was stitched here does on a set; the accuracy is that of `evaluate`."""
         # its front is ours, whose values are stored or computed here: only the rest has to run
-        parts = [run_part(network.rest, values, self.precision(name)) for values in self.values(name)]
+        parts = [run_part(network.rest, values) for values in self.values(name, exact=True)]
         logits, labels = torch.cat(parts).float(), self.labels(name)
         right = correct(logits, labels).double().mean().item()
-        loss, distance = (F.cross_entropy(logits, x).item() for x in (labels, self.targets(name)))
+        loss, distance = (F.cross_entropy(logits, x).item() for x in (labels, self.targets(name, exact=True)))
         return Judged(right, loss, distance)
 
     @cached_property

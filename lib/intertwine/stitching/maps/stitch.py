@@ -15,7 +15,7 @@ from intertwine.stitching.junction import Junction
 
 
 class Stitch(nn.Module, ABC):
-    """x ↦ weight·x + bias on channels: the last axis of x, or axis 1 at every position of feature maps and volumes.
+    """x ↦ weight·x + bias on channels: the last axis of x, or axis 1 at every position of maps and volumes.
 
     Example:
         >>> from intertwine.stitching import Full
