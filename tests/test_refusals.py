@@ -574,6 +574,7 @@ TRAINING: Rows = [
     (r"optimizer .*one of sgd, adam, was given 'lamb'", lambda: replace(RECIPE, optimizer="lamb")),
     (r"dtype .*one of auto, float32, bfloat16, was", lambda: replace(RECIPE, dtype="float16")),
     (r"shares of a side above 0 and at most 1", lambda: replace(RECIPE, sides=((0.5, 0.0),))),
+    (r"order of the training, .*: sort it", lambda: replace(RECIPE, sides=((0.7, 0.75), (0.4, 0.5)))),
     (r"between 0 and 1, was given 1\.0", lambda: Triangle(1.0)),
     (r"Expected a Dataset, was given a NoneType", lambda: train(NET, None, RECIPE, seed=0)),
     (r"freeze one of its layers conv1, bn1, .*, was given 'rleu2': to", lambda: trained(freeze="rleu2")),

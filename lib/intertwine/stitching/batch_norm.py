@@ -35,7 +35,7 @@ def reestimate(network: nn.Module, batches: Iterable[Values]) -> None:
         tensor([2., 2.])
 
     The network is changed in place. It runs in its own type, in which it is judged. Of the batches, on its
-    device, the first 10,000 images are used.
+    device, the first 10,000 images are used. Every batch counts alike, also a last, smaller one.
     """
     norms, seen = tracked(network), 0
     if not norms:

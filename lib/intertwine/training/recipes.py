@@ -82,8 +82,8 @@ class Recipe:
     fill: str = "mean"
     """Pixels that a shift leaves free: "mean" intensities, or "black"."""
     sides: tuple[tuple[float, float], ...] = ()
-    """Pairs (done, share): until this fraction of the training images have this share of their side.
-    Half the side is a quarter of the work."""
+    """Pairs (done, share), in order: until this fraction of the training images have this share of their
+    side. Half the side is a quarter of the work."""
     label_smoothing: float = 0.0
     dtype: str = "auto"
     """float32, bfloat16 (by autocast; weights stay float32), or auto: the faster one, by a rule."""
@@ -108,6 +108,10 @@ class Recipe:
                 raise ValueError(f"Expected {name} to be one of {', '.join(known)}, was given {value!r}.")
         if not all(0 < share <= 1 for _, share in self.sides):
             raise ValueError(f"Expected shares of a side above 0 and at most 1, was given {self.sides!r}.")
+        if [*self.sides] != sorted(self.sides, key=lambda pair: pair[0]):
+            raise ValueError(
+                f"Expected sides in the order of the training, was given {self.sides!r}: sort it."
+            )
 
     def side(self, done: float) -> float:
         """The share of their side that images have when this fraction of the training is done.
