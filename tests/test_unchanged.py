@@ -207,6 +207,8 @@ ANSWERS: dict[str, Answer] = {
         stitching.stitch(*[Checked(net)] * 2, at="chain.3", train=data, device="cpu").stitch.weight
     ),
     "ladder": climbed,
+    "activations": lambda net, data: features.activations(net, ["2"], data.images)["2"],
+    "compare": lambda net, data: similarity.compare(net, net, ["3"], data.images, device="cpu").iloc[0, 0],
     "line": lambda net, data: stitching.line(net, net, data, data, [0.0, 0.5]).accuracy.tolist(),
     "genni outputs": lambda net, data: genni.outputs(net, points(net), data.images),
     "genni loss": lambda net, data: genni.loss_at(

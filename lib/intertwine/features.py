@@ -273,7 +273,7 @@ def _run(model: nn.Module, layers: Sequence[str], images: Tensor) -> dict[str, T
     own = devices.input_dtype(model, torch.float32, default=None) if images.is_floating_point() else None
     try:
         with evaluating(model), torch.no_grad(), record(model, layers) as activations:
-            model(images.to(device, own))
+            model(images.to(device, own, copy=True))  # which a first step in place would change
     except torch.OutOfMemoryError:  # a RuntimeError that says nothing about the images
         raise
     except RuntimeError as error:
