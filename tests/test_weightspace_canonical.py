@@ -184,6 +184,37 @@ def test_networks_written_by_hand_have_one_normal_form(name, seed):
     assert space.spaces and difference(match(space, model, moved).model, model) < 1e-6
 
 
+def attention() -> nn.Module:
+    def forward(s, x):
+        q, k, v = (part(x).unflatten(2, (2, 3)).transpose(1, 2) for part in (s.q, s.k, s.v))
+        return s.o(((q @ k.mT).softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+    parts = {name: nn.Linear(4, 6) for name in "qkv"}
+    return Net(forward, **parts, o=nn.Linear(6, 5))
+
+
+MIXED = {
+    "O(n)": lambda: nn.Sequential(nn.Linear(4, 3), nn.RMSNorm(3, elementwise_affine=False), nn.Linear(3, 5)),
+    "O(n) after a gain": lambda: nn.Sequential(nn.Linear(4, 3), nn.RMSNorm(3), nn.Linear(3, 5)),
+    "GL(n)": lambda: nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 5)),
+    "GL(n) after a gain": lambda: nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3), nn.Linear(3, 5)),
+    "GL(n) of heads": attention,
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+@pytest.mark.parametrize("pruned", [slice(1), slice(1, 2), slice(0, None, 2)])
+def test_zeros_of_a_pruned_network_decide_nothing_where_matrices_mix_units(name, pruned):
+    model = randomise(MIXED[name](), generator(0)).eval()
+    gains = {each.weight for each in model.modules() if isinstance(each, nn.RMSNorm | nn.BatchNorm1d)}
+    weights = [x for x in model.parameters() if x not in gains]
+    with torch.no_grad():
+        for weight in weights[pruned]:
+            weight[1] = 0
+    x = torch.randn(9, 4, generator=generator(5), dtype=torch.float64)
+    one_normal_form(model, x[None] if name == "GL(n) of heads" else x)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", THEIRS)
 def test_networks_of_torchvision_have_one_normal_form(name):

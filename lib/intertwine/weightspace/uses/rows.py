@@ -135,9 +135,16 @@ def places(solution: Solution, hidden: HiddenSpace, state: State) -> Iterator[Pl
 
 
 def rows(found: Iterable[Place], models: Models, known: set[int], *, exact: bool = True) -> list[Rows]:
-    """The weights at these places; those without a unit of zeros first, gains and shifts last."""
+    """The weights at these places; where units are not mixed, those without a unit of zeros first, gains and
+    shifts last."""
     result = [Rows(place, models, known, exact) for place in found]
-    return sorted(result, key=lambda r: (int((r.sizes[0] == 0).sum()), r.width == 1))
+    hidden = models[0][1].solution.hidden
+
+    def zeros(r: Rows) -> int:
+        # a matrix leaves no row of zeros, so that these would order the weights of two copies in two ways
+        return int((r.sizes[0] == 0).sum()) if hidden(r.factor).matrices is None else 0
+
+    return sorted(result, key=lambda r: (zeros(r), r.width == 1))
 
 
 def sides(hidden: HiddenSpace, found: list[Rows]) -> dict[tuple[float, ...], list[Rows]]:
