@@ -1,4 +1,4 @@
-"""Memory: weights are moved one tensor at a time, and large ones part by part, in their own precision."""
+"""Memory: weights are moved one at a time, large ones part by part, and come out as they were laid out."""
 
 from collections.abc import Callable
 from itertools import accumulate
@@ -7,6 +7,7 @@ import pytest
 import torch
 import weightspace_models as zoo
 from helpers import generator, randomise
+from torch import nn
 from torch.profiler import ProfilerActivity, profile
 
 from intertwine.weightspace import canonicalise, find_symmetries, match
@@ -68,3 +69,31 @@ def test_parts_are_moved_as_the_whole(name, monkeypatch):
         torch.testing.assert_close(x, y, rtol=1e-12, atol=1e-12)
     for x, y in zip(match(space, model, parts).model.parameters(), model.parameters(), strict=True):
         torch.testing.assert_close(x, y, rtol=1e-9, atol=1e-9)
+
+
+LAYOUTS = {
+    "matrices": (lambda: nn.Sequential(nn.Linear(4, 5), nn.RMSNorm(5), nn.Linear(5, 3)), torch.ones(1, 4)),
+    "heads and groups": (zoo.Llama, TOKENS),
+    "channels last": (
+        lambda: nn.Sequential(nn.Conv2d(2, 4, 3), nn.ReLU(), nn.Conv2d(4, 2, 3)).to(
+            memory_format=torch.channels_last
+        ),
+        torch.ones(1, 2, 6, 6),
+    ),
+}
+
+
+@pytest.mark.parametrize("use", [*USES, "state dict"])
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_weights_that_were_moved_are_laid_out_as_before(name, use):
+    build, x = LAYOUTS[name]
+    one = build().eval()
+    space = find_symmetries(one, x, check=False)
+    element = space.sample(generator(1))
+    if use == "state dict":
+        moved = space.act(one.state_dict(), element)
+    else:
+        moved = USES[use](space, one, space.act(one, element), element).state_dict()
+    assert {k: x.stride() for k, x in moved.items()} == {k: x.stride() for k, x in one.state_dict().items()}
+    memory = {x.untyped_storage().data_ptr() for x in one.parameters()}
+    assert use == "state dict" or memory.isdisjoint(x.untyped_storage().data_ptr() for x in moved.values())

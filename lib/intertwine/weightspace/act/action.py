@@ -101,10 +101,13 @@ class Action:
         return {k: self.move(x, self.solution.labels[k], k) if k in active else x for k, x in state.items()}
 
     def move(self, x: Tensor, label: Label, index: int = -1) -> Tensor:
-        """The tensor with every axis moved as its label says, in its own dtype."""
+        """The tensor with every axis moved as its label says, in its own dtype and memory format."""
         found, old = [*pieces(self.solution, label, x.shape)], x.detach()
         if len(found) == 1:
-            return self.piece(old, found[0], index, x.dtype).reshape(x.shape)
+            moved = self.piece(old, found[0], index, x.dtype).reshape(x.shape)
+            # what flattens or saves weights takes no transposed views; `meta` has strides without memory
+            same = moved.stride() == torch.empty_like(old, device="meta").stride()
+            return moved if same else torch.empty_like(old).copy_(moved)
         new = torch.empty_like(old)
         for each in found:
             new[each.where] = self.piece(old, each, index, x.dtype).reshape(new[each.where].shape)
