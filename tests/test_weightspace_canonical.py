@@ -155,9 +155,24 @@ def latents() -> nn.Module:
     return Net(forward, latents=nn.Parameter(torch.randn(5, 8)), head=nn.Linear(8, 4), **parts)
 
 
-HAND = {
-    f.__name__: f for f in (star, ghost, squeeze, separable, dual_path, nested, bottleneck, pooled, latents)
-}
+def pyramid() -> nn.Module:
+    """PyramidNet: a shortcut without weights, padded by one channel, which is a space of one unit."""
+
+    def forward(s, x):
+        x = s.stem(x).relu()
+        return s.head((s.conv(x) + nn.functional.pad(x, (0, 0, 0, 0, 0, 1))).relu().mean((2, 3)))
+
+    return Net(forward, stem=conv(3, 5, 3), conv=conv(5, 6, 3), head=nn.Linear(6, 4))
+
+
+def one_left_out() -> nn.Module:
+    """A unit that nothing reads."""
+    parts = {"one": nn.Conv2d(3, 5, 3), "two": nn.Linear(4, 4)}
+    return Net(lambda s, x: s.two(s.one(x).relu().mean((2, 3))[:, :-1]), **parts)
+
+
+HAND = {f.__name__: f for f in (star, ghost, squeeze, separable, dual_path, nested, bottleneck, pooled)}
+HAND |= {f.__name__: f for f in (latents, pyramid, one_left_out)}
 THEIRS = ["mobilenet_v3_small", "mobilenet_v2", "shufflenet_v2_x0_5", "squeezenet1_1", "regnet_y_400mf"]
 THEIRS += ["efficientnet_b0", "mnasnet0_5", "googlenet", "resnet18", "resnet50", "convnext_tiny", "vit_b_16"]
 PICTURE = torch.randn(1, 3, 32, 32, generator=generator(6), dtype=torch.float64)

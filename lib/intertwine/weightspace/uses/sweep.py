@@ -188,6 +188,8 @@ def values_determine(hidden: HiddenSpace, found: list[Rows], tolerance: float, *
 
 def _close(hidden: HiddenSpace, found: list[Rows], tolerance: float, *, sums: bool) -> int:
     """How many pairs of units rounding could exchange: by sums of their rows, or since the rows are alike."""
+    if hidden.size < 2:
+        return 0
     log, sign, keys = normal_scalars(hidden, found)
     move = hidden.identity()._replace(log=log, sign=sign)
     scalars = [hidden.scalars(move, r.factor) for r in found]
