@@ -786,6 +786,8 @@ moved = partial(SPACE.act, NET)
 OF_FIVE, LOW = find_symmetries(perceptron(5), X), perceptron(5).bfloat16()
 outside = r"an element of Σ_6 ⋉ \(R_\{>0\}\)\^6 for the space 1, was given "
 found = lambda model, x=X[:1]: find_symmetries(model, x)  # noqa: E731
+BEHIND = find_symmetries(nn.Sequential(nn.Linear(4, 3), nn.LayerNorm(3), nn.Linear(3, 2)).eval(), X[:1])
+TURN = BEHIND.sample(generator())
 WITHOUT_SPACE = [
     *(partial(use, NET, SPACE) for use in (balance, canonicalise, fold, imbalance)),
     *(partial(use, NET, SPACE, X) for use in (centre, fold_biases)),
@@ -825,6 +827,7 @@ WEIGHTSPACE: Rows = [
     (r"one element for 1, was given another as 0", lambda: moved(ELEMENT | {0: ELEMENT["1"]})),
     (r"as '1', was given 'conv'", lambda: turned(SPACE, NET, {"conv": torch.eye(6)})),
     (r"a matrix \(6, 6\) for the space 1, was given one of", lambda: turned(SPACE, NET, {"1": torch.eye(3)})),
+    (r"given 1, whose matrix .* a gain of the model, too: ask for 0", lambda: BEHIND.matrix(TURN, "1")),
     (r"also written by 0.weight, on which a matrix", lambda: turned(OTHERS, NORMED, {"2": torch.eye(4)})),
     (r"without batch norm", lambda: balance(OTHERS, NORMED)),
     (r"Expected a power of 2, was given 12: pad the width", lambda: hadamard(12, generator(1))),

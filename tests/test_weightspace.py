@@ -113,6 +113,17 @@ def test_the_matrix_of_each_layer_moves_its_values_also_around_batch_norms():
     assert not torch.allclose(g["0"].matrix(), space.matrix(g, "2.conv"))
 
 
+def test_the_matrix_behind_a_gain_is_told_if_only_its_own_scalars_move_it():
+    model, x = nn.Sequential(nn.Linear(4, 3), nn.LayerNorm(3), nn.Linear(3, 2)).double().eval(), torch.eye(4)
+    space, draw = find_symmetries(model, x.double()), torch.Generator().manual_seed(0)
+    model[1].weight.data.uniform_(0.5, 2, generator=draw)
+    whole = space.sample(draw)
+    alone = {"1": whole["1"]}
+    for g, name in ((alone, "1"), (whole, "0")):
+        old, new = (values(each, x.double(), [name])[name] for each in (model, space.act(model, g)))
+        torch.testing.assert_close(new, old @ space.matrix(g, name).T)
+
+
 def test_an_element_is_shown_in_a_line():
     space = find_symmetries(perceptron((3, 24, 2), 0), torch.zeros(1, 3).double())
     assert str(space.identity()) == "{'relu1': Move(24 units: unchanged)}"

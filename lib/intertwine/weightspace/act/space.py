@@ -234,12 +234,20 @@ class WeightSpace:
 
         Returns:
             n×n in float64, or (b, n, n) where each of b blocks has an element.
+
+        Raises:
+            ValueError: a space that follows another through a gain, if the element moves that one.
         """
         hidden, factor = self.lookup(name)
-        parity = tuple(sorted(hidden.parities(factor)))
-        move = self.element(element)[hidden.name]
+        parity, g = tuple(sorted(hidden.parities(factor))), self.element(element)
+        center = self.spaces[self.solution.centers.get(hidden.index, hidden.index)]
+        if center is not hidden and not torch.equal(g[center.name].matrix(), center.identity().matrix()):
+            raise ValueError(
+                f"Expected a space whose matrix the element alone decides, was given {hidden.name}, whose "
+                f"matrix depends on a gain of the model, too: ask for {center.name}, which it follows."
+            )
         # the powers say in which of its values an element is written as a matrix
-        return move._replace(powers=hidden.vector(factor), parity=parity).matrix()
+        return g[hidden.name]._replace(powers=hidden.vector(factor), parity=parity).matrix()
 
     def compose(self, g: Given, h: Given) -> Element:
         """The element gh: first h, then g."""
