@@ -320,6 +320,19 @@ def test_without_units_that_nothing_reads_a_smaller_network_has_the_same_functio
     assert equivalent(model, small, x)
 
 
+def test_units_whose_products_with_one_another_are_read_are_removed_on_both_sides():
+    def forward(s, x):
+        x = s.a(x).relu()
+        return s.b((x[:, :, None] * x[:, None]).flatten(1))
+
+    model, x = randomise(zoo.Net(forward, a=nn.Linear(4, 3), b=nn.Linear(9, 2)), generator()), normal(9, 4)
+    space, x = find_symmetries(model, x.double()), x.double()
+    assert relative_error(prune(space, model, {0: [1, 2, 0]}, x)(x), model(x)) < 1e-12
+    small = prune(space, model, {0: [2, 0]}, x)
+    model.a.weight.data[1] = model.a.bias.data[1] = 0
+    assert relative_error(small(x), model(x)) < 1e-12
+
+
 @pytest.mark.parametrize(
     "kind, heads, size", [("free", 3, 4), ("rest", 4, 4), ("attributes", 3, 4), ("attributes", 4, 4)]
 )

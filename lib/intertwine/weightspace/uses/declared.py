@@ -104,10 +104,13 @@ def _expected(space: WeightSpace, before: Run, left: Mapping[int, int]) -> dict[
         if touched and known and space.solution.fits(k, before.shapes[k]):
             expected[k] = tuple(
                 n
-                - sum(
-                    entries[:, left[index] :].numel()
-                    for index in touched
-                    for entries, _ in on_axis(space, axis, space.spaces[index])
+                - len(
+                    {  # of a product of units, one may go for the sake of either
+                        entry
+                        for index in touched
+                        for entries, _ in on_axis(space, axis, space.spaces[index])
+                        for entry in entries[:, left[index] :].flatten().tolist()
+                    }
                 )
                 for n, axis in zip(before.shapes[k], label, strict=True)
             )

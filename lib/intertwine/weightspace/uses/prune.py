@@ -73,8 +73,10 @@ def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]]
         for index, k, entries, _ in entries_of(space, hidden):
             name, shape = run.stored(index)
             chosen = stay.setdefault((name, k), torch.arange(shape[k]))
-            # the units that stay take the first places of all units, the other places go
-            chosen[entries[:, : len(kept)].flatten()] = entries[:, kept].flatten()
+            # the units that stay take the first places of all units, the other places go; an axis may have
+            # the space twice, as of the products of all pairs of units
+            before = chosen.clone()
+            chosen[entries[:, : len(kept)].flatten()] = before[entries[:, kept].flatten()]
             chosen[entries[:, len(kept) :].flatten()] = -1
     new: dict[int, Tensor] = {}
     for (name, k), chosen in stay.items():
