@@ -333,6 +333,44 @@ def test_units_whose_products_with_one_another_are_read_are_removed_on_both_side
     assert relative_error(small(x), model(x)) < 1e-12
 
 
+@pytest.mark.parametrize("groups", [1, 2])
+def test_a_group_norm_keeps_the_groups_of_which_units_stay(groups):
+    def forward(s, x):
+        return s.out(s.norm(torch.cat([s.a(x), s.b(x)], 1)).relu())
+
+    parts = {"a": nn.Conv2d(3, 4, 1), "b": nn.Conv2d(3, 4, 1), "norm": nn.GroupNorm(groups, 8)}
+    model = randomise(zoo.Net(forward, **parts, out=nn.Conv2d(8, 2, 1)), generator())
+    x, kept = normal(2, 3, 5, 5).double(), [0, 2, 7, 5]
+    space = find_symmetries(model, x)
+    small = prune(space, model, {0: [0, 2], 1: [3, 1]}, x)
+    y = torch.cat([model.a(x), model.b(x)], 1)[:, kept]
+    y = F.group_norm(y, groups, model.norm.weight[kept], model.norm.bias[kept]).relu()
+    assert relative_error(small(x), F.conv2d(y, model.out.weight[:, kept], model.out.bias)) < 1e-12
+    if groups == 2:
+        assert "each group of channels that stays, was given [2, 4]: rem" in sentence(
+            lambda: prune(space, model, {0: [0, 2]}, x)
+        )
+
+
+RECURRENT = {kind.__name__: kind for kind in (nn.LSTM, nn.GRU, nn.RNN, nn.LSTMCell, nn.GRUCell, nn.RNNCell)}
+
+
+@pytest.mark.parametrize("kind", RECURRENT)
+def test_recurrent_layers_lose_inputs_and_states_that_nothing_reads(kind):
+    def forward(s, x):
+        y = s.core(s.enter(x).relu())  # a layer gives outputs and states, some cells two states
+        return s.out(y[0] if isinstance(y, tuple) else y)
+
+    parts = {"enter": nn.Linear(4, 5), "core": RECURRENT[kind](5, 3), "out": nn.Linear(3, 2)}
+    model, x = randomise(zoo.Net(forward, **parts), generator()), normal(6, 4).double()
+    for name, weight in model.named_parameters():
+        if "_ih" in name or ("_hh" in name and weight.ndim == 2) or name == "out.weight":
+            weight.data[..., 1] = 0
+    small = prune(find_symmetries(model, x), model, {0: [0, 2, 3, 4], 1: [2, 0]}, x)
+    assert relative_error(small(x), model(x)) < 1e-12
+    assert (small.core.input_size, small.core.hidden_size) == (4, 2)
+
+
 @pytest.mark.parametrize(
     "kind, heads, size", [("free", 3, 4), ("rest", 4, 4), ("attributes", 3, 4), ("attributes", 4, 4)]
 )

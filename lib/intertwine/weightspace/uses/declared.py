@@ -15,29 +15,48 @@ TRIALS = 64
 """How many choices of attributes are tried."""
 
 
-def declare(module: Any, old: Any) -> None:
-    """The sizes that a module of torch says of itself."""
+def declare(module: Any, kept: Tensor | None) -> None:
+    """The sizes that a module of torch says of itself; `kept`: which rows of its weight stay, and −1."""
     shape = tuple(module.weight.shape) if isinstance(getattr(module, "weight", None), Tensor) else ()
     if isinstance(module, nn.Linear):
         module.out_features, module.in_features = shape
     elif isinstance(module, nn.modules.conv._ConvNd):
         outer, inner = (1, 0) if module.transposed else (0, 1)
-        if module.groups > 1:  # with all of their channels
-            module.groups = module.groups * len(module.weight) // len(old.weight)
+        module.groups = _groups(module.groups, kept)
         sizes = {outer: shape[outer], inner: shape[inner]}
         sizes[1] *= module.groups
         module.out_channels, module.in_channels = sizes[outer], sizes[inner]
     elif isinstance(module, nn.modules.batchnorm._NormBase):
         module.num_features = len(module.weight if module.weight is not None else module.running_mean)
     elif isinstance(module, nn.GroupNorm):
-        module.num_groups = module.num_groups * shape[0] // module.num_channels
-        module.num_channels = shape[0]
+        module.num_groups, module.num_channels = _groups(module.num_groups, kept), shape[0]
     elif isinstance(module, nn.LayerNorm | nn.RMSNorm):
         module.normalized_shape = shape
     elif isinstance(module, nn.Embedding):
         module.embedding_dim = shape[1]
+    elif isinstance(module, nn.Bilinear):
+        module.out_features, module.in1_features, module.in2_features = shape
     elif isinstance(module, nn.PReLU):
         module.num_parameters = shape[0]
+    elif isinstance(module, nn.RNNBase | nn.RNNCellBase):
+        layer = "_l0" if isinstance(module, nn.RNNBase) else ""
+        # with projections, of which these shapes would not be true, no unit moves
+        module.input_size, module.hidden_size = (
+            getattr(module, f"weight_{kind}{layer}").shape[1] for kind in ("ih", "hh")
+        )
+
+
+def _groups(groups: int, kept: Tensor | None) -> int:
+    """How many groups of channels are left, of which each has to keep as many."""
+    if kept is None:
+        return groups
+    left = (kept[kept >= 0] // (len(kept) // groups)).unique(return_counts=True)[1].tolist()
+    if len({*left}) > 1:
+        raise ValueError(
+            f"Expected as many units to stay in each group of channels that stays, was given {left}: remove "
+            f"as many of each, or all of one."
+        )
+    return len(left)
 
 
 def fit(small: nn.Module, model: nn.Module, space: WeightSpace, left: Mapping[int, int], inputs: Any) -> None:

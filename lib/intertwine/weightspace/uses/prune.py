@@ -37,16 +37,18 @@ def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]]
         inputs: as `find_symmetries` takes them: the smaller network is run on them once.
 
     Returns:
-        The smaller model. The sizes that its modules declare are set, too: of torch's modules always, of
-        others integer attributes that were the number of units or of their entries, as `num_heads` and
-        `attn_dim`, where the model does not run without.
+        The smaller model. The sizes that its modules declare are set, too: of torch's modules with weights
+        always (`nn.MultiheadAttention` cannot say that it has fewer, and is refused), of others integer
+        attributes that were the number of units or of their entries, as `num_heads` and `attn_dim`, where the
+        model does not run without. A norm without weights keeps the sizes and groups that it was given.
 
     See Also:
         `mappings` lists which weights lose the units.
 
     Raises:
-        ValueError: a space whose units have no order of their own, units that it does not have, or a model
-            that has a size written into its steps, as in a reshape, which then fails or takes units apart.
+        ValueError: a space whose units have no order of their own, units that it does not have, groups of
+            channels that would differ in size, or a model that has a size written into its steps, as in a
+            reshape, which then fails or takes units apart.
     """
     check_space(space)
     plain = eager(model)
@@ -85,8 +87,9 @@ def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]]
         x = new.get(id(old), old.detach()).index_select(k, chosen[chosen >= 0].to(old.device))
         new[id(old)] = nn.Parameter(x, old.requires_grad) if isinstance(old, nn.Parameter) else x
     small = replica(plain, new)
+    rows = {id(tensors[name]): chosen for (name, k), chosen in stay.items() if k == 0}
     for module, old in zip(small.modules(), plain.modules(), strict=True):
         if any(id(x) in new for x in [*old.parameters(recurse=False), *old.buffers(recurse=False)]):
-            declare(module, old)
+            declare(module, rows.get(id(getattr(old, "weight", None))))
     fit(small, plain, space, {space[key].index: len([*units]) for key, units in keep.items()}, inputs)
     return small
