@@ -502,6 +502,26 @@ def test_a_model_that_keeps_an_activation_can_be_moved_before_and_after_a_run():
     assert relative_error(moved(x), model(x)) < 1e-9
 
 
+class Cached(Net):
+    def __init__(self):
+        super().__init__()
+        self.cache_options, self.cache = {"scale": 2.0}, {}
+
+    def forward(self, x):
+        if "bias" not in self.cache:
+            self.cache["bias"] = self.a.bias * self.cache_options["scale"]
+        return self.b((x @ self.a.weight.mT + self.cache["bias"]).relu())
+
+
+def test_a_copy_keeps_options_of_a_cache_and_not_what_runs_have_left_there():
+    model, x = Cached().double().eval(), randn(9, 4)
+    space = find_symmetries(model, x)
+    model(x)
+    moved = space.act(model, space.sample(torch.Generator().manual_seed(0)))
+    assert moved.cache_options == {"scale": 2.0} and not moved.cache
+    assert relative_error(moved(x), model(x)) < 1e-9
+
+
 class Forgetful(nn.Flatten):
     """A layer that a deep copy builds anew, in training mode, as those of einops are."""
 

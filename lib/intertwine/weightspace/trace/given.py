@@ -66,7 +66,8 @@ def replica(model: AnyModel, instead: Mapping[int, Tensor]) -> AnyModel:
             # a compiled module within the model would hide its calls from the recorder
             module._modules[name] = getattr(inner, WRAPPED, inner)
         for name, value in vars(module).items():
-            if "cache" in name and isinstance(value, dict):  # of biases, as LeViT keeps them
+            held = [*leaves(value)] if "cache" in name and isinstance(value, dict) else []
+            if any(isinstance(x, Tensor) for x in held):  # of biases, as LeViT keeps them; others are options
                 value.clear()
     return model
 
