@@ -206,6 +206,14 @@ def test_tables_count_units_and_concepts():
     assert found.concepts()["area"].tolist() == masks.areas().tolist()
 
 
+def test_one_name_in_two_categories_is_two_concepts():
+    _, planes = draw(30, 1, 2, (8, 8), (8, 8), seed=5, density=0.1)
+    maps = planes[:, [0, 1, 1]].float()
+    found = dissect(maps, Masks.of(planes, ["orange", "orange"], ["colour", "object"]), quantile=0.4)
+    assert found.concepts()["units"].tolist() == [1, 2]
+    assert [each.unit for each in examples(maps, found, (8, 8))] == [0, 1]
+
+
 @settings(max_examples=12, deadline=None)
 @given(st.integers(0, 999), st.floats(0, 1))
 def test_a_unit_is_above_the_threshold_where_its_best_iou_is(seed, level):

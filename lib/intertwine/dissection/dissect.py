@@ -76,8 +76,9 @@ class Dissection:
         """
         area = (self.covered.double() / self.pixels).cpu()
         q = torch.full_like(area, self.quantile)
-        units = self.units()
-        counts = units[units["above_threshold"]].groupby("concept").size()
+        best, concept = (values.cpu() for values in self.iou.max(1))
+        # by number: one name may stand for a colour and for a part
+        counts = torch.bincount(concept[best > self.threshold], minlength=len(self.names))
         return pd.DataFrame(
             {
                 "concept": self.names,
@@ -85,7 +86,7 @@ class Dissection:
                 "area": area,
                 "ceiling": torch.minimum(q, area) / torch.maximum(q, area),
                 "iou": self.iou.amax(0).numpy(force=True),
-                "units": [int(counts.get(name, 0)) for name in self.names],
+                "units": counts.tolist(),
             }
         )
 

@@ -76,7 +76,8 @@ def examples(
     if isinstance(units, int):
         # one unit for each concept, for five detectors of grass would teach little
         some = table[table["iou"] > 0]  # what selects nothing is no example of a concept
-        best = some.sort_values("iou", ascending=False, kind="stable").drop_duplicates("concept")
+        best = some.sort_values("iou", ascending=False, kind="stable")
+        best = best.drop_duplicates(["concept", "category"])
         which = best["unit"].head(units).tolist()
     else:
         which = list(units)
