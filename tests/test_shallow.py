@@ -125,6 +125,14 @@ def test_exact_and_float_do_not_mix():
     assert same_function(exact, exact.float()).tolerance > 0
 
 
+def test_numpy_s_integers_beside_fractions_do_not_overflow():
+    given, large = [np.int64(2**62), np.int8(100), Fraction(np.int8(100), 3)], [2**62, 100, Fraction(100, 3)]
+    exact = numbers(np.array(given, dtype=object))
+    assert (exact * exact).tolist() == [x * x for x in large]
+    p = ShallowReLU([[Fraction(1, 2), np.int8(100)]], [0], [[np.int8(100)]], [0])
+    assert p([[0, 1]]).tolist() == [[10**4]]
+
+
 def test_a_set_of_neurons_is_flipped_however_it_is_named():
     twice, once = (shallow.flip(FOLDED, S) for S in ([2, 0, 1, 2], {0, 1, 2}))
     x = inputs(FOLDED)

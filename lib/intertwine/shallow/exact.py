@@ -40,7 +40,9 @@ def numbers(values: Any, name: str = "numbers") -> Numbers:
     if array.dtype == object:  # as lists with fractions are; one float among them makes all floats
         strange = next((x for x in array.flat if not isinstance(x, Rational)), None)
         if strange is None:
-            return array
+            # NumPy's integers, which a fraction may hold as well, would overflow
+            exact = all(type(x.numerator) is int for x in array.flat)
+            return array if exact else np.vectorize(_of_python, otypes=[object])(array)
         if not isinstance(strange, float | np.floating):
             raise ValueError(f"Expected {name} of integers, fractions or floats, was given {strange!r}.")
     # O: with a float among the fractions; b: False and True count as 0.0 and 1.0
@@ -50,6 +52,11 @@ def numbers(values: Any, name: str = "numbers") -> Numbers:
     if not np.isfinite(array).all():
         raise ValueError(f"Expected finite {name}, was given nan or infinity.")
     return array
+
+
+def _of_python(x: Rational) -> int | Fraction:
+    numerator, denominator = int(x.numerator), int(x.denominator)
+    return numerator if denominator == 1 else Fraction(numerator, denominator)
 
 
 def is_exact(*arrays: Numbers) -> bool:
