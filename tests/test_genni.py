@@ -51,7 +51,19 @@ class Residual(nn.Module):
         return self.outer(x + self.inner(x).tanh())
 
 
-SHARED = nn.Linear(3, 3)
+class Minima(nn.MaxPool2d):
+    def forward(self, x: Tensor) -> Tensor:
+        return -super().forward(-x)
+
+
+def conv(*after: nn.Module) -> nn.Sequential:
+    return nn.Sequential(nn.Conv2d(2, 3, 3), nn.ReLU(), *after, nn.Flatten())
+
+
+SHARED, BENT, SCALED, CLIPPED = nn.Linear(3, 3), conv(), conv(), conv(nn.MaxPool2d(2))
+BENT[0].register_forward_hook(lambda module, inputs, output: output.tanh())
+SCALED.register_forward_pre_hook(lambda module, inputs: (3 * inputs[0],))
+CLIPPED[2].register_forward_hook(lambda module, inputs, output: output.clamp(max=0.5))
 NETWORKS: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
     "fcn": (FCN, (1,)),
     "deep, with biases, two outputs": (models.fcn((3, 4, 5, 2), bias=True, activation="tanh"), (3,)),
@@ -61,6 +73,10 @@ NETWORKS: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
     "no chain": (Residual(), (3,)),
     "lenet": (models.lenet(1, size=16, output_relu=False), (1, 16, 16)),
     "batch norm": (nn.Sequential(nn.BatchNorm2d(2), nn.Conv2d(2, 3, 3), nn.Flatten()), (2, 5, 6)),
+    "a hook of the first layer": (BENT, (2, 5, 6)),
+    "a hook of the chain": (SCALED, (2, 5, 6)),
+    "a hook of a pooling": (CLIPPED, (2, 6, 6)),
+    "another pooling": (conv(Minima(2)), (2, 6, 6)),
     "convolution, odd pooling": (
         nn.Sequential(nn.Conv2d(2, 3, 3, bias=False), nn.MaxPool2d((2, 1)), nn.ReLU(True), nn.Flatten()),
         (2, 5, 6),

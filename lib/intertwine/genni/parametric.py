@@ -124,11 +124,15 @@ def is_perceptron(model: nn.Module, inputs: Tensor) -> bool:
     layers = list(model) if is_chain(model) else [model]
     affine = [layer for layer in layers if type(layer) is nn.Linear]
     known = all(type(layer) is nn.Linear or type(layer) in ELEMENTWISE for layer in layers)
-    # a hook, a norm on weights or a shared weight changes the function that the weights alone would have
-    hooked = any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
     own = [p for layer in affine for p in (layer.weight, layer.bias) if p is not None]
-    plain = [*map(id, own)] == [*map(id, model.parameters())]
-    return known and plain and not hooked and inputs.ndim == 2 and bool(affine)
+    # a hook, a norm on weights or a shared weight changes the function that the weights alone would have
+    plain = [*map(id, own)] == [*map(id, model.parameters())] and not has_hooks(model)
+    return known and plain and inputs.ndim == 2 and bool(affine)
+
+
+def has_hooks(model: nn.Module) -> bool:
+    """Whether a module of it has a forward hook, which may change what goes in or comes out."""
+    return any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
 
 
 def perceptron(
