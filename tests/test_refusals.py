@@ -652,6 +652,7 @@ class Bare(nn.Module):
 
 
 T, FCN = X[:, :1], models.fcn((1, 2, 1)).eval()
+descended = partial(genni.descend, Problem(FCN, torch.square, T), torch.ones(1, 4), steps=1, lr=0.1)
 LIVE = torch.tensor([1.0, -1.0, 0.8, 0.5], dtype=torch.float64)
 square, half = torch.square, genni.plane(torch.eye(4)[:2])
 LINEAR = nn.Linear(1, 1).eval()
@@ -671,6 +672,8 @@ GENNI: Rows = [
     ),
     (r"1, 2 or 3 dimensions, was given 0", lambda: genni.betti(torch.tensor(True))),
     (r"a mask, was given torch.float32: make one by eps", lambda: genni.betti(torch.ones(3, 3))),
+    (r"a mask, was given torch.float32: make one by eps", lambda: genni.components(torch.ones(3, 3))),
+    (r"optimizer to be one of 'adam', 'sgd', was given 'Adam'", lambda: descended(optimizer="Adam")),
     (r"Expected the Grid that .*, was given a torch.Tensor", lambda: genni.epsilon_set(torch.ones(3), 0.1)),
     (r"both bounds, was given 2: write \(-2, 2\)", lambda: grid(square, bounds=2)),
     (r"Expected a plane, was given a torch.Tensor: make one by plane", lambda: grid(square, at=T)),

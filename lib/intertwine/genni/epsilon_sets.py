@@ -53,12 +53,21 @@ def components(mask: Bool[Tensor, "*n"]) -> Int[Tensor, "*n"]:
 
     Args:
         mask: True where a grid point belongs to the set, on a grid of any dimension.
+
+    Raises:
+        ValueError: numbers instead of a mask.
     """
     from scipy import ndimage  # slow to import
 
-    check_tensor(mask, "mask")
+    _check_mask(mask)
     labels, _ = ndimage.label(mask.numpy(force=True), np.ones([3] * mask.ndim))
     return torch.from_numpy(labels).to(mask.device)
+
+
+def _check_mask(mask: object) -> None:
+    check_tensor(mask, "mask")
+    if (dtype := getattr(mask, "dtype", None)) != torch.bool:
+        raise ValueError(f"Expected a mask, was given {dtype}: make one by epsilon_set(grid, epsilon).")
 
 
 def betti(mask: Bool[Tensor, "*n"]) -> tuple[int, ...]:
@@ -83,9 +92,7 @@ def betti(mask: Bool[Tensor, "*n"]) -> tuple[int, ...]:
     """
     from scipy import ndimage  # slow to import
 
-    check_tensor(mask, "mask")
-    if mask.dtype != torch.bool:
-        raise ValueError(f"Expected a mask, was given {mask.dtype}: make one by epsilon_set(grid, epsilon).")
+    _check_mask(mask)
     m = mask.ndim
     if not 0 < m < 4:
         raise ValueError(f"Expected a grid of 1, 2 or 3 dimensions, was given {m}: take a slice of it.")

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine.checks import check_generator
+from intertwine.checks import check_choice, check_generator
 from intertwine.genni.grid import loss_at
 from intertwine.genni.parametric import check_points, evaluated, parameter_vector
 from intertwine.genni.problem import Problem
@@ -180,6 +180,7 @@ def descend(
             rate r on J itself are steps at rate r·E[y²] here.
     """
     inputs, y = problem.inputs, problem.y
+    check_choice("optimizer", optimizer, ("adam", "sgd"))
     check_points(problem.network, starts, inputs)
     points = starts.detach().clone().requires_grad_()
     # the loss is divided by it, so that one learning rate suits targets of any size; `problem.energy` would
