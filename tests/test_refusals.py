@@ -621,6 +621,9 @@ RESIDUAL = Residual(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4)).eval()
 FOLDED = ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])
 TANH, TANHS = nn.Sequential(FLAT, nn.Tanh()), models.fcn(activation="tanh")
 ONE, HALF = ShallowReLU([[1]], [0], [[1]], [0]), ShallowReLU([[0.5]], [0], [[1]], [0])
+HOOKED, SCALED = (nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3)) for _ in "12")
+HOOKED[0].register_forward_hook(lambda module, inputs, output: 10 * output)
+SCALED.register_forward_pre_hook(lambda module, inputs: (10 * inputs[0],))
 SHALLOW: Rows = [
     (r"layers Linear, ReLU, Linear, was given Linear, Tanh", lambda: same_function(ONE, TANH)),
     (r"Linear, Tanh, Linear: the theorems .* about ReLU; same_network", lambda: same_function(NET, TANHS)),
@@ -639,6 +642,12 @@ SHALLOW: Rows = [
     (r"element of GReLU\(3\), .*another matrix", lambda: shallow.act(FOLDED, np.eye(3)[[0, 0, 1]])),
     (r"neurons from 0 to 2, was given", lambda: shallow.flip(FOLDED, [3])),
     (r"neurons from 0 to 2, was given", lambda: shallow.flip(FOLDED, [-1, 0])),
+    *(
+        (r"neurons by their numbers, was given a mask: use np.flat", partial(shallow.flip, FOLDED, mask))
+        for mask in ([True, False, True], np.array([True, False, True]), torch.tensor([True, False, True]))
+    ),
+    (r"given a hook, which may change that: remove it, as", lambda: ShallowReLU.from_module(HOOKED)),
+    (r"given a hook, which may change that: remove it, as", lambda: same_function(SCALED, SCALED)),
     (r"a use of `\.equal`", lambda: bool(same_function(FOLDED, FOLDED))),
     (r"use of `\.same`", lambda: bool(same_network(NET, NET, X))),
     (r"^Expected integers and fractions, was given floats", lambda: reduce_difference(HALF, HALF)),

@@ -77,6 +77,9 @@ def flip(p: ShallowReLU, S: Iterable[int], kappa: int | float = 1) -> ShallowReL
         S: a set of neurons, numbered from 0; to name one twice changes nothing.
         kappa: κ with σ(x) − σ(−x) = κx: 1 for ReLU, `odd_slope` computes it for others.
     """
+    S = [*S]
+    if any(str(getattr(i, "dtype", type(i).__name__)).endswith("bool") for i in S):  # True would be neuron 1
+        raise ValueError("Expected neurons by their numbers, was given a mask: use np.flatnonzero(mask).")
     S = sorted({index(i) for i in S})
     if S and not 0 <= S[0] <= S[-1] < p.n:
         raise ValueError(f"Expected neurons from 0 to {p.n - 1}, was given {S}.")

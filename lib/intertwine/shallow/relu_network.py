@@ -124,7 +124,7 @@ class ShallowReLU:
 
     @staticmethod
     def from_module(module: nn.Module) -> "ShallowReLU":
-        """From `nn.Sequential(Linear, ReLU, Linear)`, in float64; a leading Flatten is allowed.
+        """From `nn.Sequential(Linear, ReLU, Linear)` without hooks, in float64; a leading Flatten is allowed.
 
         The `tolerance` of the network is eight rounding units of a module that was not in float64. The
         results of `act` and the like are in float64 and have the tolerance of float64.
@@ -146,6 +146,11 @@ class ShallowReLU:
             raise ValueError(
                 f"Expected nn.Sequential of the layers Linear, ReLU, Linear, was given {', '.join(kinds)}: "
                 f"{advice}."
+            )
+        if any(each._forward_hooks or each._forward_pre_hooks for each in module.modules()):
+            raise ValueError(
+                "Expected layers that compute what their weights say, was given a hook, which may change "
+                "that: remove it, as torch.nn.utils.remove_weight_norm does."
             )
         W, V = (numbers(layer.weight) for layer in layers[::2])
         b, c = (
