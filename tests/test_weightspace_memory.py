@@ -10,7 +10,7 @@ from helpers import generator, randomise
 from torch import nn
 from torch.profiler import ProfilerActivity, profile
 
-from intertwine.weightspace import canonicalise, find_symmetries, match
+from intertwine.weightspace import canonicalise, find_symmetries, match, prune
 from intertwine.weightspace.act import action
 from intertwine.weightspace.uses import match as matching
 from intertwine.weightspace.uses import rows
@@ -97,3 +97,11 @@ def test_weights_that_were_moved_are_laid_out_as_before(name, use):
     assert {k: x.stride() for k, x in moved.items()} == {k: x.stride() for k, x in one.state_dict().items()}
     memory = {x.untyped_storage().data_ptr() for x in one.parameters()}
     assert use == "state dict" or memory.isdisjoint(x.untyped_storage().data_ptr() for x in moved.values())
+
+
+def test_a_pruned_network_keeps_its_memory_format():
+    build, x = LAYOUTS["channels last"]
+    model = build().eval()
+    small = prune(find_symmetries(model, x), model, {0: [2, 0]}, x)
+    assert small[2].weight.shape == (2, 2, 3, 3) and small[0].weight.shape == (2, 2, 3, 3)
+    assert all(small[k].weight.is_contiguous(memory_format=torch.channels_last) for k in (0, 2))

@@ -82,9 +82,10 @@ def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]]
             chosen[entries[:, len(kept) :].flatten()] = -1
     new: dict[int, Tensor] = {}
     for (name, k), chosen in stay.items():
-        old = tensors[name]
+        old, kept = tensors[name], chosen[chosen >= 0]
         # one axis after another, as a weight between two spaces loses units of both
-        x = new.get(id(old), old.detach()).index_select(k, chosen[chosen >= 0].to(old.device))
+        x = new.get(id(old), old).detach()
+        x = torch.index_select(x, k, kept.to(x.device), out=torch.empty_like(x.narrow(k, 0, len(kept))))
         new[id(old)] = nn.Parameter(x, old.requires_grad) if isinstance(old, nn.Parameter) else x
     small = replica(plain, new)
     rows = {id(tensors[name]): chosen for (name, k), chosen in stay.items() if k == 0}
