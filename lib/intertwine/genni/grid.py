@@ -17,9 +17,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine.chains import is_chain, subchain
+from intertwine.chains import hooked, is_chain, subchain
 from intertwine.checks import kind
-from intertwine.genni.parametric import call, check_points, has_hooks, is_perceptron, perceptron
+from intertwine.genni.parametric import call, check_points, is_perceptron, perceptron
 from intertwine.genni.plane import Plane
 from intertwine.genni.problem import Problem
 
@@ -169,8 +169,8 @@ def _sweep(corners: list[Tensor], steps: list[float]) -> Iterator[Tensor]:
 def _split(network: nn.Module) -> tuple[nn.Module, nn.Module]:
     """The first layer, if the network is a chain that begins with an affine one, and the rest."""
     affine = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Linear)
-    # a hook of the layer may bend its outputs, and one of the network would be lost with the chain
-    if is_chain(network) and len(network) > 1 and type(network[0]) in affine and not has_hooks(network):
+    # a hook of the layer may bend its outputs
+    if is_chain(network) and len(network) > 1 and type(network[0]) in affine and not hooked(network[0]):
         first, rest = network[0], subchain(network, 1)
         if _length(first) + _length(rest) == _length(network):  # no weights are shared
             return first, rest
@@ -195,7 +195,7 @@ def with_fast_pooling(model: nn.Module, inputs: Tensor) -> nn.Module:
     model = copy.deepcopy(model)
     for parent in list(model.modules()):
         for name, child in parent.named_children():
-            if type(child) is nn.MaxPool2d and _plain(child) and not has_hooks(child):
+            if type(child) is nn.MaxPool2d and _plain(child) and not hooked(child):
                 setattr(parent, name, Maxima(_pair(child.kernel_size)))
     return model
 

@@ -7,7 +7,7 @@ from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 from torch.func import functional_call, jacrev
 
-from intertwine.chains import is_chain
+from intertwine.chains import hooked, is_chain
 from intertwine.checks import check_evaluation_mode, check_model, check_tensor
 
 _NAMES = """CELU ELU GELU Hardsigmoid Hardswish Hardtanh Identity LeakyReLU Mish ReLU SELU SiLU Sigmoid
@@ -126,13 +126,8 @@ def is_perceptron(model: nn.Module, inputs: Tensor) -> bool:
     known = all(type(layer) is nn.Linear or type(layer) in ELEMENTWISE for layer in layers)
     own = [p for layer in affine for p in (layer.weight, layer.bias) if p is not None]
     # a hook, a norm on weights or a shared weight changes the function that the weights alone would have
-    plain = [*map(id, own)] == [*map(id, model.parameters())] and not has_hooks(model)
+    plain = [*map(id, own)] == [*map(id, model.parameters())] and not any(map(hooked, model.modules()))
     return known and plain and inputs.ndim == 2 and bool(affine)
-
-
-def has_hooks(model: nn.Module) -> bool:
-    """Whether a module of it has a forward hook, which may change what goes in or comes out."""
-    return any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
 
 
 def perceptron(

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Shaped
 from torch import Tensor, nn
 
-from intertwine.chains import is_chain
+from intertwine.chains import hooked, is_chain
 from intertwine.groups import Activation, as_activation
 from intertwine.shallow.exact import ROUNDING, TOLERANCE, Numbers, is_exact, numbers
 
@@ -135,6 +135,11 @@ class ShallowReLU:
             ... ).n
             8
         """
+        if any(map(hooked, module.modules())):
+            raise ValueError(
+                "Expected layers that compute what their weights say, was given a hook, which may change "
+                "that: remove it, as torch.nn.utils.remove_weight_norm does."
+            )
         layers = [layer for layer in _chain(module) if not isinstance(layer, nn.Flatten)]
         # exactly these layers: a norm or a dropout in between would be another function
         kinds = [type(layer).__name__ for layer in layers]
@@ -146,11 +151,6 @@ class ShallowReLU:
             raise ValueError(
                 f"Expected nn.Sequential of the layers Linear, ReLU, Linear, was given {', '.join(kinds)}: "
                 f"{advice}."
-            )
-        if any(each._forward_hooks or each._forward_pre_hooks for each in module.modules()):
-            raise ValueError(
-                "Expected layers that compute what their weights say, was given a hook, which may change "
-                "that: remove it, as torch.nn.utils.remove_weight_norm does."
             )
         W, V = (numbers(layer.weight) for layer in layers[::2])
         b, c = (
