@@ -9,6 +9,8 @@ import weightspace_models as zoo
 from helpers import NORMS, generator, normal, randomise, sentence
 from torch import nn
 from torch.nn import functional as F
+from torch.nn.utils import parametrizations
+from torch.nn.utils.prune import random_unstructured
 
 from intertwine.weightspace import (
     equivalent,
@@ -19,6 +21,7 @@ from intertwine.weightspace import (
     prune,
     relative_error,
     rotate,
+    transform_outputs,
     untie,
 )
 
@@ -496,6 +499,70 @@ def test_whatever_the_product_what_reads_a_space_is_no_writer(name):
     (found,) = mappings(find_symmetries(Written().eval(), torch.randn(6, 3)))
     sides = [[each.parameter for each in side] for side in (found.writers, found.readers)]
     assert (found.kind, *sides) == ("scale", ["up"], ["down"])
+
+
+READERS = {
+    "scaled": lambda h, W, V, B: F.linear(h, W * 0.5),
+    "a copy": lambda h, W, V, B: F.linear(h, W.clone()),
+    "cast": lambda h, W, V, B: F.linear(h.float(), W.to(torch.float32)),
+    "reshaped": lambda h, W, V, B: F.linear(h, W.view(2, 1, 4).flatten(1)),
+    "a function": lambda h, W, V, B: F.linear(h, W.abs()),
+    "side by side": lambda h, W, V, B: F.linear(h, torch.cat([W, V])),
+    "parts side by side": lambda h, W, V, B: F.linear(h, torch.cat([W[:, :2], V[:, 2:]], 1)),
+    "stacked": lambda h, W, V, B: (h @ torch.stack([W, V]).mT).sum(0),
+    "a sum of low rank": lambda h, W, V, B: F.linear(h, W + B @ V),
+    "a sum, first": lambda h, W, V, B: ((W + B @ V) @ h.T).T,
+    "by entries": lambda h, W, V, B: (h[:, None] * W).sum(-1),
+    "standardised": lambda h, W, V, B: F.linear(h, W - W.mean(0)),
+    "normalised": lambda h, W, V, B: F.linear(h, W / W.norm(dim=1, keepdim=True)),
+}
+
+
+class Read(nn.Module):
+    """A hidden layer, and weights that read it after something has been done to them."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name, self.up = name, nn.Linear(3, 4)
+        self.W, self.V, self.B = (nn.Parameter(torch.randn(2, n)) for n in (4, 4, 2))
+
+    def forward(self, x):
+        return READERS[self.name](self.up(x).relu(), self.W, self.V, self.B)
+
+
+def masked():
+    layer = nn.Linear(4, 2)
+    random_unstructured(layer, "weight", 3)
+    return layer
+
+
+LAYERS = {"masked": masked, "of a gain": lambda: parametrizations.weight_norm(nn.Linear(4, 2))}
+
+
+@pytest.mark.parametrize("name", [*READERS, *LAYERS])
+def test_writers_times_s_and_readers_divided_by_s_compute_the_same_whatever_made_the_weight(name):
+    layers = () if name in READERS else (nn.Linear(3, 4), nn.ReLU(), LAYERS[name]())
+    model = (nn.Sequential(*layers) if layers else Read(name)).double().eval()
+    x = normal(6, 3).double()
+    space, first = find_symmetries(model, x), "0" if layers else "up"
+    for each in mappings(space):
+        written = [s.module for s in each.writers]
+        if first not in written:
+            continue  # within a product of weights
+        assert set(written) == {first} and each.readers
+        moved = space.act(model, {})
+        own = dict(moved.named_parameters())  # a mask, which is a buffer, stays
+        for side, factor in ((each.writers, 3.0), (each.readers, 1 / 3)) * (each.kind == "scale"):
+            for s in side:
+                if (weight := own.get(f"{s.module}.{s.parameter}".lstrip("."))) is not None:
+                    for start in s.starts:
+                        weight.data.narrow(s.axis, start, s.size).mul_(factor)
+        assert relative_error(moved(x), model(x)) < 1e-6
+        if name == "parts side by side":
+            continue  # of each layer, a space has but some units
+        turned = transform_outputs(space, model, {each.space: 2 * torch.eye(each.units)})
+        changed = {k for k, w in turned.named_parameters() if not w.equal(model.get_parameter(k))}
+        assert changed == {f"{first}.weight", f"{first}.bias"}
 
 
 TOLD = {

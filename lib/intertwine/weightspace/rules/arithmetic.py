@@ -3,7 +3,7 @@
 from typing import Any
 
 from intertwine.groups import GeneralLinear
-from intertwine.weightspace.rules.axes import Edge, Label, plain, single
+from intertwine.weightspace.rules.axes import Edge, Label, moves, plain, single
 from intertwine.weightspace.rules.entries import meet, multiplied, solid, still
 from intertwine.weightspace.rules.infer import OTHER, RULES, Inference, NotUnderstood, bind, rule
 from intertwine.weightspace.trace.run import Call, Ref
@@ -28,7 +28,10 @@ def add(state: Inference, call: Call) -> Label:
     return tuple(map(solid, label))  # where zeros were, there is a number
 
 
-@rule("mul __mul__ __rmul__ __imul__ mul_ multiply", keeps=True)
+PRODUCTS = "mul __mul__ __rmul__ __imul__ mul_ multiply"
+
+
+@rule(PRODUCTS, keeps=True)
 def mul(state: Inference, call: Call) -> Label:
     x, y = _operands(call)
     if not (isinstance(x, Ref) and isinstance(y, Ref)):
@@ -114,6 +117,8 @@ def reduce(state: Inference, call: Call) -> list[Label]:
     chosen = {d % len(x) for d in dims or range(len(x))}
     over = tuple(x[k] for k in chosen)
     # the rest of the value is a sum over units, which scalars of other factors do not leave alone
+    if call.name in LINEAR and moves(*over):
+        _read_by_products(state, a["input"], chosen)
     state.permute_only(over, f"{call.name} over units")
     state.mixed(x, *chosen)
     if call.name not in LINEAR:
@@ -125,6 +130,19 @@ def reduce(state: Inference, call: Call) -> list[Label]:
     label = tuple(plain(1) if k in chosen else axis for k, axis in enumerate(x) if keepdim or k not in chosen)
     places = tuple(map(still, label))
     return [places if call.name.startswith("arg") else label, places][: len(call.results)]
+
+
+def _read_by_products(state: Inference, value: Ref, dims: set[int]) -> None:
+    """In Σ x·w a weight w reads the value x."""
+    for call in state.run.calls:
+        if value.index not in {x.index for x in call.results} or call.name not in PRODUCTS.split():
+            continue
+        weights = [x for x in call.refs if state.is_weight(x)]
+        for w in weights if len(weights) == 1 < len(call.refs) and not state.is_weight(value) else ():
+            # broadcasting aligns the last axes
+            places = (d - len(state.shape(value)) + len(state.shape(w)) for d in dims)
+            for k in (k for k in places if k >= 0):
+                state.reads(w, k)
 
 
 @rule("softmax log_softmax")

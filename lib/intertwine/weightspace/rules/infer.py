@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from intertwine.weightspace.rules.axes import Edge, Label, plain, resolve
+from intertwine.weightspace.rules.axes import Axis, Edge, Label, plain, resolve, units
 from intertwine.weightspace.rules.entries import solid, still
 from intertwine.weightspace.rules.ties import Ties
 from intertwine.weightspace.trace.run import Call, Ref, Run, needed
+from intertwine.weightspace.trace.views import RESHAPES, VIEWS, views
 
 OTHER = "other"
 RULES: dict[str, Callable[[Inference, Call], Any]] = {}
 KEEPS: set[Any] = set()
+LAYERS: set[str] = set()
 
 
-def rule(names: str, *, keeps: bool = False) -> Callable[[Any], Any]:
+def rule(names: str, *, keeps: bool = False, layer: bool = False) -> Callable[[Any], Any]:
     """Register the constraints of the operations of these names, with spaces between them.
 
     `keeps`: zeros and equal entries of its labels are exact; after other operations neither is assumed.
+    `layer`: it has weights of its own, which write its result, also where they are applied to a weight.
     """
 
     def register(function: Any) -> Any:
         RULES.update(dict.fromkeys(names.split(), function))
         KEEPS.update([function] if keeps else [])
+        LAYERS.update(names.split() if layer else [])
         return function
 
     return register
@@ -49,8 +55,8 @@ class Inference(Ties):
     edges: list[Edge] = field(default_factory=list)
     read: set[tuple[int, int]] = field(default_factory=set)
     """axes of weights that are contracted with a value."""
-    views: dict[int, tuple[int, list[int | None]]] = field(default_factory=dict)
-    """parts and transposes of a value: which it is, and which of its axes theirs are."""
+    views: dict[int, list[tuple[int, list[list[int]]]]] = field(default_factory=dict)
+    """values made of weights entry by entry: of which, and which of its axes each of theirs shows."""
     behaviours: dict[str, tuple[str, Fraction, bool] | str] = field(default_factory=dict)
 
     def shape(self, x: Ref) -> tuple[int, ...]:
@@ -68,21 +74,18 @@ class Inference(Ties):
             self.labels[x.index] = tuple(axes)
         return tuple(resolve(axis) for axis in self.labels[x.index])
 
-    def reads(self, x: Ref, axis: int | None) -> None:
-        """This axis of a weight, or of the one that it is a part of, is contracted with a value."""
-        index = x.index
-        while index in self.views and axis is not None:
-            index, axes = self.views[index]
-            axis = axes[axis]
-        if axis is not None:
-            self.read.add((index, axis))
+    def reads(self, x: Ref, axis: int) -> None:
+        """This axis of a weight, or of a value made of weights, is contracted with a value."""
+        left = [(x.index, axis)]
+        while left:
+            index, axis = place = left.pop()
+            if place not in self.read:
+                self.read.add(place)
+                left += [(source, k) for source, axes in self.views.get(index, ()) for k in axes[axis]]
 
     def is_weight(self, x: Ref) -> bool:
-        """Whether it is a parameter, or a part of one."""
-        index = x.index
-        while index in self.views:
-            index = self.views[index][0]
-        return index in self.trainable
+        """Whether it is a parameter, or made of parameters entry by entry."""
+        return x.index in self.trainable or x.index in self.views
 
 
 def infer(run: Run, trainable: set[int], ordered: Collection[int] = ()) -> Inference:
@@ -99,18 +102,61 @@ def infer(run: Run, trainable: set[int], ordered: Collection[int] = ()) -> Infer
         state.mix(state.labels[index], "entries of a buffer")
     for index in run.inputs:
         state.labels[index] = tuple(plain(n) for n in run.shapes[index])
+    given = set(run.inputs)
     for call in needed(run):  # what no output needs would restrict the group for nothing
         refs = call.refs
         if not call.in_place and [x.index for x in refs] == [x.index for x in call.results]:
             continue  # a cast that had nothing to do, so that a weight is still that weight
         _unseen(state, [x.index for x in refs], f"{call.name} takes a tensor of unknown origin")
         apply(state, call, refs)
+        if not given.isdisjoint(x.index for x in refs):
+            given |= {x.index for x in call.results}
+        elif call.name not in LAYERS and any(map(state.is_weight, refs)):
+            _follow(state, call)
     for index in run.outputs:
         state.freeze(state.of(Ref(index)), "the model's output")
     for index in run.shared:
         state.freeze(state.of(Ref(index)), "its memory is changed in place through another view")
     _unseen(state, run.outputs, "the output is a tensor of unknown origin")
     return state
+
+
+def _follow(state: Inference, call: Call) -> None:
+    """Say which axes of weights the results show, of a call that takes nothing but weights and constants."""
+    found = views(state.run, call) if call.name in VIEWS.split() else []
+    for number, result in enumerate(call.results):
+        shape = state.shape(result)
+        for ref in (x for x in call.refs if x.index != result.index):
+            old = state.shape(ref)
+            if found:
+                axes = [[] if k is None else [k] for k in found[number].axes]
+            elif call.name in RESHAPES.split():  # which keep the order of entries: by how many lie before
+                ends, starts = ([math.prod(x[:k]) for k in range(len(x) + 1)] for x in (shape, old))
+                axes = [
+                    [k for k in range(len(old)) if max(starts[k], at) < min(starts[k + 1], end)]
+                    for at, end in itertools.pairwise(ends)
+                ]
+            else:
+                first = len(shape) - len(old)  # broadcasting aligns the last axes
+                axes = [
+                    [a - first] if a >= first and _shows(state, result, a, ref, a - first) else []
+                    for a in range(len(shape))
+                ]
+            state.views.setdefault(result.index, []).append((ref.index, axes))
+
+
+def _shows(state: Inference, y: Ref, a: int, x: Ref, k: int) -> bool:
+    """Whether this axis of a result has the units of that one of an argument, or those behind a gain."""
+    if not {x.index, y.index} <= state.labels.keys():
+        return True  # a gain itself has no label yet
+    here, there = (_spaces(state.labels[ref.index][at]) for ref, at in ((x, k), (y, a)))
+    for edge in state.edges:
+        here |= _spaces(edge.after) if here & _spaces(edge.before) else set()
+    return not here.isdisjoint(there)
+
+
+def _spaces(*axes: Axis) -> set[int]:
+    return {id(factor.space.root()) for factor in units(*axes)}
 
 
 def _unseen(state: Inference, values: list[int], why: str) -> None:

@@ -7,7 +7,7 @@ from intertwine.weightspace.rules.regroup import divide
 from intertwine.weightspace.trace.run import Call
 
 
-@rule("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d")
+@rule("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d", layer=True)
 def convolution(state: Inference, call: Call) -> Label:
     out_axis = int("transpose" in call.name)  # a transposed convolution stores (inputs, outputs, …)
     last = "output_padding groups dilation" if out_axis else "dilation groups"
@@ -68,7 +68,7 @@ def prelu(state: Inference, call: Call) -> Label:
     return x
 
 
-@rule("embedding")
+@rule("embedding", layer=True)
 def embedding(state: Inference, call: Call) -> Label:
     a = bind(call, "input weight padding_idx max_norm norm_type scale_grad_by_freq sparse")
     if a["max_norm"] is not None:

@@ -58,7 +58,7 @@ def _reads(state: Inference, x: Ref, i: int, y: Ref, j: int) -> None:
     state.reads(*((x, i) if state.is_weight(x) and not state.is_weight(y) else (y, j)))
 
 
-@rule("linear")
+@rule("linear", layer=True)
 def linear(state: Inference, call: Call) -> Label:
     """y = Wx + b: x moves by M means W moves by M^{-1} on that side; y and b move as the rows of W."""
     a = bind(call, "input weight bias")
@@ -86,7 +86,7 @@ def addmm(state: Inference, call: Call) -> Label:
     return meet(state, y, state.of(a["input"]), f"bias of {call.name}")
 
 
-@rule("grouped_mm _grouped_mm")
+@rule("grouped_mm _grouped_mm", layer=True)
 def grouped_mm(state: Inference, call: Call) -> Label:
     """Each row by the matrix of its expert: all experts have the same units."""
     a = bind(call, "input weight offs bias out_dtype")
@@ -158,7 +158,7 @@ def tensordot(state: Inference, call: Call) -> Label:
     return contraction(state, x, "".join(xs), y, "".join(ys), out)
 
 
-@rule("bilinear")
+@rule("bilinear", layer=True)
 def bilinear(state: Inference, call: Call) -> Label:
     a = bind(call, "first second weight bias")
     first, second = state.of(a["first"]), state.of(a["second"])
@@ -170,7 +170,7 @@ def bilinear(state: Inference, call: Call) -> Label:
     return y if a["bias"] is None else meet(state, y, state.of(a["bias"]), "bias of bilinear")
 
 
-@rule("scaled_dot_product_attention")
+@rule("scaled_dot_product_attention", layer=True)
 def attention(state: Inference, call: Call) -> Label:
     a = bind(call, "query key value attn_mask dropout_p is_causal", dropout_p=0.0)
     q, k, v = (state.of(a[name]) for name in ("query", "key", "value"))

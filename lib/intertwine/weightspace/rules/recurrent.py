@@ -9,7 +9,7 @@ from intertwine.weightspace.trace.run import Call, Ref
 GATES = {"lstm": (4, 2), "gru": (3, 2), "rnn_tanh": (1, 0), "rnn_relu": (1, -1)}
 
 
-@rule("lstm gru rnn_tanh rnn_relu")
+@rule("lstm gru rnn_tanh rnn_relu", layer=True)
 def recurrent(state: Inference, call: Call) -> list[Label | Stack]:
     a = bind(call, "input hx weights bias layers dropout training both batch_first")
     starts = a["hx"] if isinstance(a["hx"], tuple | list) else [a["hx"]]
@@ -35,7 +35,7 @@ def recurrent(state: Inference, call: Call) -> list[Label | Stack]:
     return [x, *(Stack(0, [(*rest, axis) for axis in last]) for _ in call.results[1:])]
 
 
-@rule("lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell")
+@rule("lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell", layer=True)
 def cell(state: Inference, call: Call) -> list[Label]:
     """One step: each row of the input has a state of its own."""
     a = bind(call, "input hx enter again enter_bias again_bias")

@@ -14,8 +14,6 @@ def view(state: Inference, call: Call) -> list[Label | Stack]:
         raise NotUnderstood("an index other than numbers and slices")
     if value.index in state.stacks:
         return [_of_stack(state, state.stacks[value.index], each) for each in found]
-    for result, each in zip(call.results, found, strict=True):
-        state.views[result.index] = value.index, each.axes
     return [_shown(state, state.of(value), each) for each in found]
 
 

@@ -54,9 +54,12 @@ class Mapping(NamedTuple):
         units: how many move together.
         writers, readers: what is multiplied by an element (by its inverse transpose where a slice is
             `dual`, as keys are), and by its inverse; of a rotation also after the gain of a norm, which is 1
-            after `fold`, or else changes the matrix there. Units of a gate, which multiplies others, only
-            change places, and so do those of a tensor that both writes and reads, as of tied embeddings; it
-            is listed once, as a reader; `untie` makes two of it.
+            after `fold`, or else changes the matrix there. Units of a gate, which multiplies others, and of a
+            mask only change places, and so do those of a tensor that both writes and reads, as of tied
+            embeddings; it is listed once, as a reader; `untie` makes two of it. Of a group with several
+            scalars for each unit, as with a batch norm or a vector that multiplies a weight, and of keys
+            that no matrix mixes, `WeightSpace.act` alone knows which scalar each takes. Weights that a layer
+            computes, as in a hypernetwork, count as what it writes.
     """
 
     space: str
