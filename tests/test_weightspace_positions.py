@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn.functional import gelu, linear
 
-from intertwine.weightspace import find_symmetries, verify
+from intertwine.weightspace import find_symmetries, relative_error, verify
 
 HERE = Path(__file__).parent
-
-
 Step, learnt = steps.Step, steps.learnt
 
 
@@ -93,6 +91,28 @@ GROUPS = {
 def test_steps_have_the_groups_of_theory(name):
     space = verified(steps.network([steps.STEPS[name]()]), tokens())
     assert sorted(hidden.group for hidden in space.spaces) == sorted(GROUPS[name])
+
+
+CUT = {
+    "first": lambda s, n: s.table[:, :n],
+    "last": lambda s, n: s.table[:, -n:],
+    "narrow": lambda s, n: s.table.narrow(1, 0, n),
+    "of a copy": lambda s, n: (s.table.clone() * 3).squeeze(0)[:n],
+    "of several": lambda s, n: torch.cat([s.first, s.table], 1)[:, :n],
+    "behind a layer": lambda s, n: s.through(s.table)[:, :n],
+}
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_positions_that_the_example_does_not_reach_stay_so_that_longer_inputs_keep_the_function(name):
+    parts = {"a": nn.Linear(3, 4), "b": nn.Linear(4, 2), "through": nn.Linear(4, 4, bias=False)}
+    parts |= {"table": learnt(1, 8, 4), "first": learnt(1, 1, 4)}
+    model = Step(lambda s, x: s.b((s.a(x) + CUT[name](s, x.shape[1])).relu()), **parts)
+    long = torch.randn(2, 8, 3, generator=generator(9), dtype=torch.float64)
+    space = verified(model, long[:, :5])
+    assert relative_error(space.act(model, space.sample(generator(1)))(long), model(long)) <= 1e-12
+    assert space.dimension == find_symmetries(model, long, check=False).dimension
+    assert name != "first" or (3, "not seen to reach an output", ["table"]) in space.solution.frozen
 
 
 class ResMLP(nn.Module):

@@ -42,7 +42,8 @@ def find_symmetries(
     Units that are added move together (godfrey2022 Remark 3.6), and so do those combined channel by channel.
     Activations are classified by `intertwine.groups`. Decisions of Python from shapes, and from integer or
     boolean inputs, are fixed as in this run: the group holds for masks like this one. An operation without a
-    rule freezes the axes that it touches. An axis of one unit does not move.
+    rule freezes the axes that it touches. An axis of one unit does not move, nor do rows of a weight that
+    this run does not take, as positions beyond those of the example.
 
     Args:
         model: in evaluation mode; it is not changed.

@@ -102,8 +102,8 @@ def infer(run: Run, trainable: set[int], ordered: Collection[int] = ()) -> Infer
         state.mix(state.labels[index], "entries of a buffer")
     for index in run.inputs:
         state.labels[index] = tuple(plain(n) for n in run.shapes[index])
-    given = set(run.inputs)
-    for call in needed(run):  # what no output needs would restrict the group for nothing
+    calls, given = needed(run), set(run.inputs)
+    for call in calls:  # what no output needs would restrict the group for nothing
         refs = call.refs
         if not call.in_place and [x.index for x in refs] == [x.index for x in call.results]:
             continue  # a cast that had nothing to do, so that a weight is still that weight
@@ -113,6 +113,7 @@ def infer(run: Run, trainable: set[int], ordered: Collection[int] = ()) -> Infer
             given |= {x.index for x in call.results}
         elif call.name not in LAYERS and any(map(state.is_weight, refs)):
             _follow(state, call)
+    _cut_off(state, calls, given)
     for index in run.outputs:
         state.freeze(state.of(Ref(index)), "the model's output")
     for index in run.shared:
@@ -157,6 +158,31 @@ def _shows(state: Inference, y: Ref, a: int, x: Ref, k: int) -> bool:
 
 def _spaces(*axes: Axis) -> set[int]:
     return {id(factor.space.root()) for factor in units(*axes)}
+
+
+def _cut_off(state: Inference, calls: list[Call], given: set[int]) -> None:
+    """Freeze units of weights of which only others are taken, as of positions beyond those of the example."""
+
+    def spaces(index: int) -> set[int]:
+        stack = state.stacks.get(index)
+        labels = stack.parts if stack else [state.labels.get(index, ())]
+        return _spaces(*(axis for label in labels for axis in label))
+
+    reached = {index: spaces(index) for index in state.run.outputs}
+    for call in reversed(calls):
+        results = [x.index for x in call.results]
+        for index in {x.index for x in call.refs} - given:
+            here = spaces(index)
+            if given.isdisjoint(results):  # a value made of weights alone, of which not all need be taken
+                after = {s for each in results for s in reached.get(each, ())}
+                summed = here - {s for each in results for s in spaces(each)}
+                here &= after if call.name in VIEWS.split() else after | summed
+            reached.setdefault(index, set()).update(here)
+    found = {s for each in reached.values() for s in each}
+    for index in state.trainable & state.labels.keys():
+        for factor in [*units(*state.labels[index])]:
+            if id(factor.space.root()) not in found:
+                state.freeze_space(factor.space, "not seen to reach an output")
 
 
 def _unseen(state: Inference, values: list[int], why: str) -> None:
