@@ -170,6 +170,16 @@ def test_a_bias_that_noise_would_silence_stays():
     assert not fold_biases(find_symmetries(net, years), net, years).folded
 
 
+def test_no_bias_is_folded_through_an_activation_that_is_on_at_all_places_of_the_inputs():
+    """The maximum over an image is positive for nearly all units; of a faint image it is not."""
+    for seed in range(5):
+        torch.manual_seed(seed)
+        layers = nn.Conv2d(1, 4, 3), nn.ReLU(), nn.AdaptiveMaxPool2d(1), nn.Flatten(), nn.Linear(4, 3)
+        net, x = nn.Sequential(*layers).eval(), torch.randn(8, 1, 12, 12)
+        found = fold_biases(find_symmetries(net, x), net, x)
+        assert not found.folded and found.dimension == 0
+
+
 @pytest.mark.parametrize("n", [0, 1])
 def test_no_bias_is_folded_that_a_small_or_empty_batch_cannot_see(n):
     for seed in range(5):

@@ -73,13 +73,15 @@ def fold_biases(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
 
     Such are the shift of a norm before layers with a bias, the bias of values in attention before an output
     with one, the bias of keys, which a softmax ignores, and one of two biases of one sum. Each is tried: in
-    float64, on weights with noise, the outputs have to stay the same on the inputs.
+    float64, on weights with noise, the outputs have to stay the same on the inputs, also where the bias is
+    large, so that an activation behind it is on or off everywhere.
 
     Args:
         space: the symmetries of the network.
         model: the network, in evaluation mode; it is not changed. Where it does not compute in float64,
             nothing is folded.
-        inputs: as `find_symmetries` takes them.
+        inputs: as `find_symmetries` takes them, of several tokens: attention to a single one ignores its
+            query and its key, so that their biases would be taken for idle.
 
     See Also:
         `fold` makes gains 1, `centre` takes means from the weights before layer norms.
@@ -90,12 +92,19 @@ def fold_biases(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
     expected = [outputs(space, point.model, point.inputs) for point in points]
     states = [space.state(point.model) for point in points]
     names, steps, folded, gone = space.inference.run.names, [], dict[str, tuple[str, ...]](), State()
-    for (k, _, entries, *_), ways in _biases(space):
+    for bias, ways in _biases(space):
+        (k, _, entries, *_), (point, *_) = bias, points
         done = gone.setdefault(k, torch.zeros(len(states[0][k]), dtype=torch.bool))
+        # an activation that is on at all inputs looks linear: with a large bias it is on, or off, everywhere
+        large = torch.zeros_like(states[0][k])
+        large[entries] = 1e6
+        far = [states[0] | {k: states[0][k] + each} for each in (large, -large)]
+        there = [outputs(space, space.with_state(point.model, state), point.inputs) for state in far]
         for into, step in ways if not done[entries].any() else ():  # of heads, once for the units within them
-            moved = [new for state in states if (new := step(state)) is not None]
-            if len(moved) == len(points) and all(map(partial(unchanged, space), points, expected, moved)):
-                states, done[entries] = moved, True
+            moved = [new for state in (*states, *far) if (new := step(state)) is not None]
+            tried = zip((*points, point, point), (*expected, *there), moved, strict=False)
+            if len(moved) == 4 and all(unchanged(space, *each) for each in tried):
+                states, done[entries] = moved[:2], True
                 folded[names[k]] = (*folded.get(names[k], ()), *into)
                 steps.append(step)
                 break
