@@ -23,12 +23,25 @@ class Positions(nn.Module):
         return self.head(self.norm(self.words(tokens) + places[None].repeat(len(tokens), 1, 1)))
 
 
+class Padded(nn.Module):
+    """A shortcut that zeros make wider by one channel (PyramidNet), which is a space of one unit."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = nn.Linear(4, 3), nn.Linear(3, 4), nn.Linear(4, 2)
+
+    def forward(self, x):
+        x = self.a(x).relu()
+        return self.c((self.b(x) + nn.functional.pad(x, (0, 1))).relu())
+
+
 NETWORKS = {
     "perceptron": (lambda: models.fcn((3, 4, 2)), torch.zeros(1, 3)),
     "residual": (lambda: models.resnet20(2, option="B"), torch.zeros(1, 3, 8, 8)),
     "attention": (lambda: nn.TransformerEncoderLayer(8, 2, 6, norm_first=True), torch.zeros(4, 1, 8)),
     "recurrent": (lambda: nn.LSTM(3, 4, 2), torch.zeros(5, 1, 3)),
     "positions": (Positions, torch.arange(5)[None]),
+    "one unit": (Padded, torch.zeros(1, 4)),
     "nothing": (lambda: nn.Linear(3, 2), torch.zeros(1, 3)),
 }
 

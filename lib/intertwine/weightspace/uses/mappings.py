@@ -24,7 +24,7 @@ class Slice(NamedTuple):
         axis: of the parameter.
         starts: the first entry, once for each copy of the space on the axis: a concatenation has an offset, a
             space that lies within heads a start for each head.
-        step: from a unit to the next.
+        step: from a unit to the next; their size where there is one unit alone.
         size: adjacent entries of each unit, as the units of a head.
         dual: whether the inverse transpose of the matrix acts on the axis, not the matrix: as on readers, and
             on keys, which write what queries meet. False where no matrix mixes the units, or only
@@ -177,7 +177,8 @@ def entries_of(space: WeightSpace, hidden: HiddenSpace) -> Iterator[tuple[int, i
 def _slice(space: WeightSpace, index: int, axis: int, entries: Entries, dual: bool) -> Slice:
     run = space.inference.run
     module, _, parameter = run.stored(index)[0].rpartition(".")
-    starts, step = tuple(entries[:, 0, 0].tolist()), int(entries[0, 1, 0] - entries[0, 0, 0])
+    starts = tuple(entries[:, 0, 0].tolist())
+    step = int(entries[0, 1, 0] - entries[0, 0, 0]) if entries.shape[1] > 1 else entries.shape[2]
     plus = run.parts[index].shift / run.parts[index].scale if index in run.parts else 0.0
     return Slice(module, parameter, axis, starts, step, entries.shape[2], dual, plus)
 
