@@ -12,6 +12,7 @@ import pytest
 import torch
 from helpers import generator, normal
 from torch import nn
+from torch.nn.utils.prune import random_unstructured
 from torch.utils.data import DataLoader, TensorDataset
 
 from intertwine import devices, files, genni, shallow
@@ -789,6 +790,8 @@ def perceptron(width: int) -> nn.Module:
 
 
 NORMED = nn.Sequential(nn.Conv2d(3, 4, 1), nn.BatchNorm2d(4), nn.ReLU(), nn.Conv2d(4, 2, 1)).eval()
+MASKED = nn.Sequential(random_unstructured(nn.Linear(4, 4), "weight", 3), nn.GELU(), nn.Linear(4, 2)).eval()
+OF_MASK = find_symmetries(MASKED, X)
 LONGER = nn.Sequential(*NET, *NET).eval()
 OTHERS = find_symmetries(NORMED, torch.zeros(1, 3, 5, 5))
 MIXED = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 2)).eval()
@@ -841,6 +844,7 @@ WEIGHTSPACE: Rows = [
     (r"a matrix \(6, 6\) for the space 1, was given one of", lambda: turned(SPACE, NET, {"1": torch.eye(3)})),
     (r"given 1, whose matrix .* a gain of the model, too: ask for 0", lambda: BEHIND.matrix(TURN, "1")),
     (r"also written by 0.weight, on which a matrix", lambda: turned(OTHERS, NORMED, {"2": torch.eye(4)})),
+    (r"by 0.weight_mask, .* make masks permanent", lambda: turned(OF_MASK, MASKED, {"1": torch.eye(4)})),
     (r"without batch norm", lambda: balance(OTHERS, NORMED)),
     (r"Expected a power of 2, was given 12: pad the width", lambda: hadamard(12, generator(1))),
     (r"a space that may be rotated, was given the groups Σ_6", lambda: rotate(SPACE, NET, 0)),

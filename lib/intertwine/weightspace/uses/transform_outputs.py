@@ -56,10 +56,13 @@ def transform_outputs(
                 if (index, k) in space.inference.read or hidden not in space.solution.on(axis):
                     continue
                 factor = single(axis)
-                if factor is None or (hidden.vector(factor), hidden.parities(factor)) != wanted:
+                alike = factor is not None and (hidden.vector(factor), hidden.parities(factor)) == wanted
+                # AW under a mask that is turned, too, would be another matrix
+                if not alike or index not in space.inference.trainable:
                     raise ValueError(
                         f"Expected a space that linear layers write, {hidden.name} is also written by "
-                        f"{name}, on which a matrix cannot act: fold batch norm into the layer before."
+                        f"{name}, on which a matrix cannot act: fold batch norm into the layer before, and "
+                        f"make masks permanent, as prune.remove does."
                     )
                 x = moved[index].detach()
                 # in float64, as a sum of n products loses digits in float32
