@@ -48,6 +48,8 @@ def find_symmetries(
     Args:
         model: in evaluation mode; it is not changed.
         example_inputs: one tensor, a tuple of arguments, or a mapping of keyword arguments, as a tokenizer's.
+            Where their length decides how many units of a layer are taken, give the longest: units that are
+            computed and then cut off move.
         outputs: names or positions of the outputs that have to stay the same, as "logits"; all by default,
             but for a cache.
         group: "permutation" for those symmetries alone in which units change places (git re-basin), without
