@@ -10,7 +10,7 @@ from helpers import generator, randomise
 from torch import nn
 from torch.profiler import ProfilerActivity, profile
 
-from intertwine.weightspace import canonicalise, find_symmetries, match, prune
+from intertwine.weightspace import canonicalise, find_symmetries, match, prune, transform_outputs
 from intertwine.weightspace.act import action
 from intertwine.weightspace.uses import match as matching
 from intertwine.weightspace.uses import rows
@@ -105,3 +105,10 @@ def test_a_pruned_network_keeps_its_memory_format():
     small = prune(find_symmetries(model, x), model, {0: [2, 0]}, x)
     assert small[2].weight.shape == (2, 2, 3, 3) and small[0].weight.shape == (2, 2, 3, 3)
     assert all(small[k].weight.is_contiguous(memory_format=torch.channels_last) for k in (0, 2))
+
+
+def test_a_table_whose_columns_are_mixed_keeps_its_layout():
+    model = nn.Sequential(nn.Embedding(7, 4), nn.Linear(4, 3)).eval()
+    space = find_symmetries(model, torch.arange(7))
+    mixed = transform_outputs(space, model, {"0": torch.randn(4, 4, generator=generator(0))})
+    assert mixed[0].weight.is_contiguous() and not torch.equal(mixed[0].weight, model[0].weight)

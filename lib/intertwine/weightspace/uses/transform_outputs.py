@@ -67,5 +67,5 @@ def transform_outputs(
                 x = moved[index].detach()
                 # in float64, as a sum of n products loses digits in float32
                 y = torch.tensordot(A.to(x.device, torch.float64), x.double(), ([1], [k]))
-                moved[index] = y.movedim(0, k).to(x.dtype)
+                moved[index] = torch.empty_like(x).copy_(y.movedim(0, k))  # laid out as before
     return space.with_state(model, moved)
