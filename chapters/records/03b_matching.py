@@ -606,7 +606,8 @@ places = of(tiny_tested, stitch="least squares")
 task, fit = (of(matching, stitch=way) for way in ("task loss", "least squares"))
 trained, ran = matching, ["stitch_epochs", "train_images", "augmentation", "learning_rate"]
 in_full = of(own_training, maps=IN_FULL, epoch=LONG)
-if enough := in_full["pair"].nunique() >= (1 if tiny else 3):  # the paper's own training; fewer pairs decide nothing
+# the paper's own training, of which fewer than three pairs would decide nothing
+if enough := in_full["pair"].nunique() >= (1 if tiny else 3):
     trained = percent(in_full).assign(augmentation="flips and shifts", learning_rate=STEPS)
     # trained and fitted as in the paper; each side is told what only the other has
     task, fit = of(trained, stitch="task loss"), places[places["pair"].isin(trained["pair"])]
