@@ -601,7 +601,10 @@ NEVER = (
 here = {"link": "rec-matching", "words": SAID, "trials": 10}
 tested = percent(on_test_images.assign(fitted_to="test images"))
 tested["shortcuts"] = tested["networks"].map({OTHERS: "without weights"}).fillna("convolutions")
-tiny_tested, deep_tested = of(tested, networks=TINY), four(*(of(tested, networks=name) for name in (AUTHORS, OTHERS)))
+tiny_tested, deep_tested = (
+    of(tested, networks=TINY),
+    four(*(of(tested, networks=name) for name in (AUTHORS, OTHERS))),
+)
 places = of(tiny_tested, stitch="least squares")
 task, fit = (of(matching, stitch=way) for way in ("task loss", "least squares"))
 trained, ran = matching, ["stitch_epochs", "train_images", "augmentation", "learning_rate"]
