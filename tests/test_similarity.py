@@ -489,6 +489,27 @@ def test_directions_of_features_of_few_digits_are_those_of_the_same_numbers_in_f
     assert abs(measure(X, Y) - measure(X.double(), Y)) < 1e-6
 
 
+@pytest.mark.parametrize("inner", [8, 64, 1024])
+@pytest.mark.parametrize("bias", [0.0, 3.0])
+def test_rounding_of_long_sums_is_no_direction(inner, bias):
+    """Features of rank 8 that a real network computes in float32, behind a batch norm, too."""
+    widths = [(64, 8), (8, inner), (inner, 128)]
+    layers = [torch.nn.Linear(a, b, bias=False) for a, b in widths]
+    for k, layer in enumerate(layers):
+        layer.weight.data = (normal(*layer.weight.shape, seed=k) / layer.in_features**0.5).float()
+    norm = torch.nn.BatchNorm1d(128)
+    norm.bias.data.fill_(bias)
+    X = torch.nn.Sequential(*layers, norm)(normal(600, 64, seed=9).float()).detach()
+    basis, _ = importlib.import_module("intertwine.similarity.cca")._bases(X, X, None)
+    assert basis.shape[1] == 8
+
+
+def test_a_column_may_be_as_small_as_numbers_are():
+    X = normal(50, 4, seed=0)
+    Y = X * torch.tensor([1e-170, 1, 1, 1], dtype=torch.float64)
+    assert abs(r2(Y, X) - 1) < 1e-9
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
 def test_a_column_that_others_give_up_to_rounding_is_no_direction(dtype):
     X = normal(800, 15, seed=0)

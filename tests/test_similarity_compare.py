@@ -375,12 +375,17 @@ def test_where_channels_are_is_seen_behind_any_steps():
         channels_first(network, "softmax", signal)
     tokens = nn.Sequential(nn.Linear(2, 8), nn.ReLU())
     assert not channels_first(tokens, "1", normal(1, 16, 2, seed=0))
-    turned = nn.Sequential(nn.Linear(2, 8), Transposed(), nn.GELU(), nn.AvgPool1d(2))
-    for layer in ("1", "2", "3"):
+    turned = nn.Sequential(nn.Linear(2, 8), nn.LayerNorm(8), Transposed(), nn.GELU(), nn.AvgPool1d(2))
+    for layer in ("2", "3", "4"):
         assert channels_first(turned, layer, normal(1, 16, 2, seed=0))
-    mixed = nn.Sequential(nn.Linear(2, 8), nn.Softmax(1), nn.Softmax(2))
+    mixed = nn.Sequential(nn.LayerNorm(2), nn.Softmax(1), nn.Softmax(2))
     for layer in ("1", "2"):
         assert not channels_first(mixed, layer, normal(1, 16, 2, seed=0))
+    mixer = nn.Sequential(nn.LayerNorm(2), Transposed(), nn.Linear(16, 16), nn.GELU(), Transposed())
+    assert not channels_first(mixer, "4", normal(1, 16, 2, seed=0))
+    single = nn.Sequential(nn.LayerNorm(8), nn.GELU(), nn.Softmax(2))
+    for layer in ("1", "2"):
+        assert not channels_first(single, layer, normal(1, 1, 8, seed=0))
 
 
 def test_a_convolution_to_one_position_or_to_one_channel_has_its_channels_first():

@@ -16,7 +16,8 @@ from intertwine.layer_outputs import first_tensor
 
 # layers by the axis of their outputs that counts units, if there are three axes
 CHANNELS_FIRST = nn.Conv1d, nn.Conv2d, nn.ConvTranspose1d, nn.BatchNorm1d, nn.InstanceNorm1d, nn.GroupNorm
-CHANNELS_LAST = nn.Linear, nn.LayerNorm, nn.RMSNorm, nn.Embedding, nn.MultiheadAttention, nn.RNNBase
+NORMS_LAST = nn.LayerNorm, nn.RMSNorm
+CHANNELS_LAST = nn.Linear, *NORMS_LAST, nn.Embedding, nn.MultiheadAttention, nn.RNNBase
 
 
 @contextmanager
@@ -165,9 +166,9 @@ def channels_first(model: nn.Module, layer: str, image: Float[Tensor, "n ..."]) 
         ... )
         (True, False)
 
-    It is tried. One channel is changed in the output of the last convolution, norm or linear layer that runs
-    before. If then one place along an axis of this layer's output changes, that axis has the channels; where
-    steps after a layer that has channels last, as attention, mix them, it is the last.
+    It is tried. One channel is changed in the output of the last convolution or norm that runs before, if no
+    linear layer runs after it. If then one place along an axis of this layer's output changes, that axis has
+    the channels. Else they are last, also between a linear layer and a transpose.
 
     Args:
         model: any module, run in evaluation mode.
@@ -178,19 +179,19 @@ def channels_first(model: nn.Module, layer: str, image: Float[Tensor, "n ..."]) 
         ValueError: there is no such axis after a convolution, for later steps mix the channels.
     """
     # of each layer that ran: whether it has channels first, and how many axes; and how many ran before ours
-    ran: list[tuple[bool, int]] = []
+    ran: list[tuple[nn.Module, int]] = []
     seen: list[int] = []
 
     def run(touched: int | None) -> Tensor:
         ran.clear()
 
         def keep(module: nn.Module, inputs: object, output: Any) -> Tensor | None:
-            ran.append((isinstance(module, CHANNELS_FIRST), getattr(output, "ndim", 0)))
+            ran.append((module, getattr(output, "ndim", 0)))
             if len(ran) != touched:
                 return None
             output = output.clone()
             # by more than any activation, so that no ReLU hides it
-            one = output[:, 0] if ran[-1][0] else output[..., 0]
+            one = output[:, 0] if isinstance(module, CHANNELS_FIRST) else output[..., -1]
             one += output.abs().amax() + 1
             return output
 
@@ -204,14 +205,16 @@ def channels_first(model: nn.Module, layer: str, image: Float[Tensor, "n ..."]) 
             return _run(model, [layer], image)[layer]
 
     before = run(None)
-    writer = ran[seen[-1] - 1] if seen[-1] else (False, 0)
-    if before.ndim != 3 or writer[1] < 3:
+    writer, axes = ran[seen[-1] - 1] if seen[-1] else (None, 0)
+    # what a linear layer writes may as well be tokens, which it mixes between two transposes
+    if before.ndim != 3 or axes < 3 or not isinstance(writer, CHANNELS_FIRST + NORMS_LAST):
         return False
     changed = run(seen[-1]) != before
     channels, positions = (int(changed.any(axis).any(0).sum()) for axis in (2, 1))
-    if not writer[0]:
-        return channels == 1 < positions
-    if min(channels, positions) != 1 and writer[1] == 3:
+    if isinstance(writer, NORMS_LAST):
+        # the last channel was touched, so that the first place is none of it, unless it is a single token
+        return channels == 1 < positions and not bool(changed[:, 0].any())
+    if min(channels, positions) != 1 and axes == 3:
         raise ValueError(
             f"Expected to see where the channels are in what layer {layer!r} returns, of shape "
             f"{tuple(before.shape)}, after a convolution, was given one that mixes them: name the "

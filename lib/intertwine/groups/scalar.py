@@ -108,7 +108,7 @@ class ScalarGroup:
         if isinstance(a, Tensor):
             check_tensor(a)
         if tol is None:
-            tol = max(1e-9, rounding_unit([a] if isinstance(a, Tensor) else []) ** (2 / 3))
+            tol = _tolerance(a)
         a = torch.as_tensor(a, dtype=torch.float64)
         near = self.nearest(a)  # 0 where no element is nearest
         return bool(((near != 0) & near.isfinite() & ((near - a).abs() <= tol * a.abs())).all())
@@ -130,10 +130,12 @@ class ScalarGroup:
         if self.generator is None:
             return sign if self.has_minus_one else torch.ones_like(a)
         # the power of λ for which d·a has a size from 1 up to |λ|
-        power = size.log() / math.log(abs(self.generator))
+        unit = math.log(abs(self.generator))
+        power, near = size.double().log() / unit, _tolerance(a) / unit
         whole = power.round()
         # an element itself, whose logarithm may be rounded below a whole number
-        d = self.generator ** -torch.where((power - whole).abs() < 1e-9, whole, power.floor())
+        power = torch.where((power - whole).abs() < near, whole, power.floor())
+        d = (self.generator**-power).to(a.dtype)
         return d * torch.where(d * a < 0, -1.0, 1.0).to(a.dtype) if self.signed else d
 
     def sample(self, generator: torch.Generator, size: int, scale: float = 1.0) -> Float[Tensor, " size"]:
@@ -149,6 +151,11 @@ class ScalarGroup:
         elif self.generator is not None:
             a = self.generator ** (scale * gaussian(generator, size)).round()
         return a * gaussian(generator, size).sign() if self.has_minus_one else a
+
+
+def _tolerance(a: object) -> float:
+    """How far, relatively, a number of this precision may be from an element that it stands for."""
+    return max(1e-9, rounding_unit([a] if isinstance(a, Tensor) else []) ** (2 / 3))
 
 
 # the four groups of theory that activations have, apart from the linear ones

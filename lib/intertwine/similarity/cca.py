@@ -191,19 +191,21 @@ def _bases(
 ) -> list[Float[Tensor, "n _"]]:
     """Orthonormal bases of the column spaces, or of their leading principal components.
 
-    A direction counts as rounding below 4ε, and below 64 of float64's relative to the largest, where each
-    column has length 1, its mean included.
+    A direction counts as rounding below 64ε of a type of 32 bits or more, in which layers sum, below 4ε of
+    one of 16, and below 64 of float64's relative to the largest, where each column has length 1, its mean
+    included. What a batch norm makes larger of rounding may count in types of 16 bits.
     """
     bases = []
-    first, second = map(scaled, pair(X, Y, spatial))
     given = [torch.finfo(Z.dtype).eps for Z in (X, Y)]
-    for rows, epsilon in zip((first, second), rounding or given, strict=True):
+    for rows, epsilon in zip(map(scaled, pair(X, Y, spatial)), rounding or given, strict=True):
         columns = inputs.centred(rows) if centre else rows
         check_varies(given=columns)
         # in units of its length each column is rounded alike, however large the others are
-        relative = columns / rows.norm(dim=0).clamp(min=torch.finfo(rows.dtype).tiny)
+        size = rows.abs().amax(0).clamp(min=torch.finfo(rows.dtype).tiny)  # whose squares may underflow
+        relative = columns / size / (rows / size).norm(dim=0).clamp(min=1)
         U, S, _ = torch.linalg.svd(narrowed(relative), full_matrices=False)
-        varying = max(4 * epsilon, 64 * torch.finfo(S.dtype).eps * S[0].item()) < S
+        summed = 64 * min(epsilon, torch.finfo(torch.float32).eps)  # of many terms, in float32 at least
+        varying = max(4 * epsilon, summed, 64 * torch.finfo(S.dtype).eps * S[0].item()) < S
         if not varying.any():
             raise ValueError(
                 f"Expected features that vary by more than their rounding, {epsilon:.1g} of their size, was "

@@ -43,17 +43,15 @@ def mutual_knn(
 
 def _nearest(X: Float[Tensor, "n c"], k: int) -> Int[Tensor, "n k"]:
     around = centred(X)  # its products are small, and so is their rounding
-    rounding, found = 1e-12 * around.square().sum(1).max(), []
+    squares, found = around.square().sum(1), []
     for which in torch.arange(len(X)).split(AT_ONCE):
-        distances = _distances(around, which, "use_mm_for_euclid_dist")
-        last = distances.topk(k + 1, largest=False).values[:, -2:].square()
+        nearest = _distances(around, which, "use_mm_for_euclid_dist").topk(k + 1, largest=False)
+        last, rounding = nearest.values[:, -2:].square(), squares[nearest.indices[:, -2:]].amax(1)
         # rows in which rounding could decide who is the k-th: by differences, exact between equals
-        near = last[:, 1] - last[:, 0] <= rounding
-        distances[near] = _distances(X, which[near.cpu()], "donot_use_mm_for_euclid_dist")
-        farthest = distances.kthvalue(k, dim=1, keepdim=True).values
-        nearer, level = distances < farthest, distances == farthest
-        chosen = nearer | (level & (level.cumsum(1) <= k - nearer.sum(1, keepdim=True)))
-        found.append(chosen.nonzero()[:, 1].view(-1, k))
+        near = last[:, 1] - last[:, 0] <= 1e-12 * (rounding + squares[which])
+        exact = _distances(X, which[near.cpu()], "donot_use_mm_for_euclid_dist")
+        nearest.indices[near] = exact.sort(stable=True).indices[:, : k + 1]
+        found.append(nearest.indices[:, :k])
     return torch.cat(found)
 
 

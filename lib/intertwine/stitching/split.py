@@ -90,9 +90,12 @@ def _traced(model: nn.Module, layer: str) -> fx.Graph:
     # what a forward takes beside its input, such as a mask of attention, has its default
     options = list(signature(model.forward).parameters.values())[1:]
     known = {p.name: p.default for p in options if p.default is not p.empty}
+    if hooked(model):  # which torch.fx leaves out, unlike those of its layers
+        raise Untraceable(
+            f"Expected a model without hooks of its own, this {type(model).__name__} has some: make a layer "
+            f"of what they do, or give train=."
+        )
     try:
-        if hooked(model):  # which torch.fx leaves out, unlike those of its layers
-            raise ValueError("make a layer of what its hooks do")
         return Tracer().trace(model, known or None)
     except Exception as error:  # whatever the model's forward raises when it is given proxies
         reason = [*str(error).splitlines(), type(error).__name__][0]

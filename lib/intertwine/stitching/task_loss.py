@@ -148,7 +148,8 @@ class _Objective:
 
     def logits(self, values: Any) -> Tensor:
         behind = self.rest.moved(values)
-        self.moved = as_tuple(behind)[0]
+        if self.penalty is not None:
+            self.moved = as_tuple(behind)[0].clone()  # the back may begin with a step in place
         return self.rest.back(behind)
 
     def added(self, values: Any, labels: Tensor, targets: Tensor, theirs: Tensor | None) -> Tensor | float:

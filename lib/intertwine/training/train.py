@@ -165,7 +165,7 @@ def _content(network: nn.Module) -> tuple[object, ...]:
     """What tells a network from others: its printout, its weights by name, and which of them learn."""
     state = network.state_dict()
     # a module may print a function of its own, with an address that is another in each process
-    text = re.sub(r" at 0x[0-9a-f]+", "", str(network))
+    text = re.sub(r" at 0x\w+", "", str(network))
     learn = [name for name, parameter in network.named_parameters() if parameter.requires_grad]
     return text, [*state], tensor_digest(*state.values()), learn
 
