@@ -112,3 +112,11 @@ def test_a_table_whose_columns_are_mixed_keeps_its_layout():
     space = find_symmetries(model, torch.arange(7))
     mixed = transform_outputs(space, model, {"0": torch.randn(4, 4, generator=generator(0))})
     assert mixed[0].weight.is_contiguous() and not torch.equal(mixed[0].weight, model[0].weight)
+
+
+def test_what_an_element_does_not_move_is_a_copy_too():
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
+    space = find_symmetries(model, torch.randn(5, 3))
+    moved = space.act(model, space.identity())
+    memory = {x.data_ptr() for x in model.parameters()}
+    assert memory.isdisjoint(x.data_ptr() for x in moved.parameters())

@@ -505,6 +505,9 @@ READERS = {
     "scaled": lambda h, W, V, B: F.linear(h, W * 0.5),
     "a copy": lambda h, W, V, B: F.linear(h, W.clone()),
     "cast": lambda h, W, V, B: F.linear(h.float(), W.to(torch.float32)),
+    "cast to a value": lambda h, W, V, B: F.linear(h, W.type_as(h)),
+    "of low rank by einsum": lambda h, W, V, B: F.linear(h, W + torch.einsum("ir,ro->io", B, V)),
+    "to a vector": lambda h, W, V, B: h @ (W.T @ B[0]),
     "reshaped": lambda h, W, V, B: F.linear(h, W.view(2, 1, 4).flatten(1)),
     "a function": lambda h, W, V, B: F.linear(h, W.abs()),
     "side by side": lambda h, W, V, B: F.linear(h, torch.cat([W, V])),
@@ -593,3 +596,61 @@ def test_a_network_is_equivalent_to_itself_and_to_no_other_whatever_its_outputs_
     for other in TOLD:
         found = equivalent(Told(kind).eval(), Told(other).eval(), x)
         assert found.equal == (kind == other), (other, found)
+
+
+@pytest.mark.parametrize("cast", [lambda w, x: w.type_as(x), lambda w, x: w.to(x)])
+def test_a_weight_that_is_cast_to_its_input_keeps_its_symmetries(cast):
+    class Cast(nn.Sequential):
+        def forward(self, x):
+            for k, layer in enumerate(self):
+                x = F.linear(x.relu() if k else x, cast(layer.weight, x), cast(layer.bias, x))
+            return x
+
+    layers = [nn.Linear(3, 4), nn.Linear(4, 5), nn.Linear(5, 2)]
+    assert find_symmetries(Cast(*layers).eval(), torch.randn(6, 3)).dimension == 9
+
+
+def test_a_weight_stored_as_a_vector_writes_with_its_rows():
+    class Flat(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.up, self.down = nn.Parameter(torch.randn(12)), nn.Linear(4, 2)
+
+        def forward(self, x):
+            return self.down(F.linear(x, self.up.view(4, 3)).relu())
+
+    (found,) = mappings(find_symmetries(Flat().eval(), torch.randn(6, 3)))
+    assert [each.parameter for each in found.writers] == ["up"]
+
+
+def test_writers_and_readers_are_told_apart_without_a_tensor_as_input():
+    class OnGrid(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.up, self.down = nn.Parameter(torch.randn(4, 2)), nn.Parameter(torch.randn(3, 4))
+            self.register_buffer("grid", torch.randn(7, 2))
+
+        def forward(self, scale):
+            return self.down @ (self.up @ self.grid.T).relu()
+
+    (found,) = mappings(find_symmetries(OnGrid().eval(), (1.0,)))
+    assert [found.writers[0].parameter, found.readers[0].parameter] == ["up", "down"]
+
+
+@pytest.mark.parametrize("kind", [nn.GRU, nn.LSTM, nn.RNN])
+@pytest.mark.parametrize("layers", [1, 2])
+def test_states_that_are_learnt_keep_the_order_of_layers_and_of_inputs(kind, layers):
+    class Learnt(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.run, self.head = kind(3, 4, layers), nn.Linear(4, 2)
+            self.state = nn.Parameter(torch.randn(layers, 2, 4))
+
+        def forward(self, x):
+            start = (self.state, self.state) if kind is nn.LSTM else self.state
+            return self.head(self.run(x, start)[0])
+
+    model, x = Learnt().double().eval(), torch.randn(5, 2, 3).double()
+    space = find_symmetries(model, x, check=False)
+    moved = space.act(model, space.sample(generator()))
+    torch.testing.assert_close(moved(x), model(x))

@@ -195,9 +195,9 @@ def _bases(
     one of 16, and below 64 of float64's relative to the largest, where each column has length 1, its mean
     included. What a batch norm makes larger of rounding may count in types of 16 bits.
     """
-    bases = []
+    bases, both = [], pair(X, Y, spatial)
     given = [torch.finfo(Z.dtype).eps for Z in (X, Y)]
-    for rows, epsilon in zip(map(scaled, pair(X, Y, spatial)), rounding or given, strict=True):
+    for rows, epsilon in zip(map(scaled, both), rounding or given, strict=True):
         columns = inputs.centred(rows) if centre else rows
         check_varies(given=columns)
         # in units of its length each column is rounded alike, however large the others are

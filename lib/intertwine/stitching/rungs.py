@@ -54,8 +54,8 @@ def check_rungs(model1: nn.Module, model2: nn.Module, rungs: Mapping[Any, Rung])
     names = [[*layers_of(model)] for model in (model1, model2)]
     if not (is_chain(model1) and is_chain(model2) and names[0] == names[1]):
         raise ValueError(
-            "Expected two chains (torch.nn.Sequential without hooks) whose layers have the same names: stitch "
-            "others by `stitch_at`, one place after another."
+            "Expected two chains (torch.nn.Sequential without hooks) whose layers have the same names: "
+            "stitch others by `stitch_at`, one place after another."
         )
     layers = [layer for model in (model1, model2) for layer in model.modules()]
     if any(isinstance(each, _BatchNorm) and not each.track_running_stats for each in layers):

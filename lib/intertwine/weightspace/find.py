@@ -43,7 +43,7 @@ def find_symmetries(
     Activations are classified by `intertwine.groups`. Decisions of Python from shapes, and from integer or
     boolean inputs, are fixed as in this run: the group holds for masks like this one. An operation without a
     rule freezes the axes that it touches. An axis of one unit does not move, nor do rows of a weight that
-    this run does not take, as positions beyond those of the example.
+    no step of this run takes, as positions beyond those of the example.
 
     Args:
         model: in evaluation mode; it is not changed.

@@ -105,9 +105,9 @@ class Action:
         found, old = [*pieces(self.solution, label, x.shape)], x.detach()
         if len(found) == 1:
             moved = self.piece(old, found[0], index, x.dtype).reshape(x.shape)
-            # what flattens or saves weights takes no transposed views; `meta` has strides without memory
-            same = moved.stride() == torch.empty_like(old, device="meta").stride()
-            return moved if same else torch.empty_like(old).copy_(moved)
+            # what flattens or saves weights takes no transposed views, and a copy of a model no weights of it
+            own = moved.stride() == old.stride() and moved.data_ptr() != old.data_ptr()
+            return moved if own else torch.empty_like(old).copy_(moved)
         new = torch.empty_like(old)
         for each in found:
             new[each.where] = self.piece(old, each, index, x.dtype).reshape(new[each.where].shape)

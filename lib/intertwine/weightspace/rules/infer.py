@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from intertwine.weightspace.rules.axes import Axis, Edge, Label, plain, resolve, units
+from intertwine.weightspace.rules.axes import Axis, Edge, Label, Space, plain, resolve, units
 from intertwine.weightspace.rules.entries import solid, still
 from intertwine.weightspace.rules.ties import Ties
 from intertwine.weightspace.trace.run import Call, Ref, Run, needed
@@ -53,10 +51,12 @@ class Inference(Ties):
     labels: dict[int, Label] = field(default_factory=dict)
     stacks: dict[int, Stack] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
-    read: set[tuple[int, int]] = field(default_factory=set)
-    """axes of weights that are contracted with a value."""
+    read: dict[tuple[int, int], set[Space | None]] = field(default_factory=dict)
+    """of axes of weights that are contracted with a value, the units that are; None stands for all."""
     views: dict[int, list[tuple[int, list[list[int]]]]] = field(default_factory=dict)
-    """values made of weights entry by entry: of which, and which of its axes each of theirs shows."""
+    """values made of weights alone: of which, and which of its axes each of theirs shows."""
+    given: set[int] = field(default_factory=set)
+    """what depends on the inputs."""
     behaviours: dict[str, tuple[str, Fraction, bool] | str] = field(default_factory=dict)
 
     def shape(self, x: Ref) -> tuple[int, ...]:
@@ -76,12 +76,25 @@ class Inference(Ties):
 
     def reads(self, x: Ref, axis: int) -> None:
         """This axis of a weight, or of a value made of weights, is contracted with a value."""
-        left = [(x.index, axis)]
+        left: list[tuple[int, int, set[Space | None]]] = [
+            (x.index, axis, {factor.space for factor in units(self.of(x)[axis])} or {None})
+        ]
         while left:
-            index, axis = place = left.pop()
-            if place not in self.read:
-                self.read.add(place)
-                left += [(source, k) for source, axes in self.views.get(index, ()) for k in axes[axis]]
+            index, axis, spaces = left.pop()
+            here = self.labels.get(index, ())
+            own = {f.space.root() for f in units(here[axis])} if here else set()
+            # of a reshaped vector some units are read alone; behind a gain, whose space is another, all
+            spaces = {s for s in spaces if s is not None and s.root() in own} or {None}
+            if not spaces <= self.read.setdefault((index, axis), set()):
+                self.read[index, axis] |= spaces
+                left += [
+                    (source, k, spaces) for source, axes in self.views.get(index, ()) for k in axes[axis]
+                ]
+
+    def is_read(self, index: int, axis: int, space: Space) -> bool:
+        """Whether what is contracted has these units."""
+        read = self.read.get((index, axis), ())
+        return any(each is None or space in each.leaves() for each in read)
 
     def is_weight(self, x: Ref) -> bool:
         """Whether it is a parameter, or made of parameters entry by entry."""
@@ -102,16 +115,23 @@ def infer(run: Run, trainable: set[int], ordered: Collection[int] = ()) -> Infer
         state.mix(state.labels[index], "entries of a buffer")
     for index in run.inputs:
         state.labels[index] = tuple(plain(n) for n in run.shapes[index])
-    calls, given = needed(run), set(run.inputs)
+    calls = needed(run)
+    made = {x.index for call in calls for x in call.results} | trainable
+    # a run without tensors as inputs, as of a graph or on a grid, works on constants
+    given = state.given = set(run.inputs) or {x.index for call in calls for x in call.refs} - made
     for call in calls:  # what no output needs would restrict the group for nothing
         refs = call.refs
         if not call.in_place and [x.index for x in refs] == [x.index for x in call.results]:
             continue  # a cast that had nothing to do, so that a weight is still that weight
         _unseen(state, [x.index for x in refs], f"{call.name} takes a tensor of unknown origin")
         apply(state, call, refs)
-        if not given.isdisjoint(x.index for x in refs):
+        # matrices that an index takes of a stack, as of experts, are weights; rows of a table are values
+        stack = call.name in ("__getitem__", "index_select") and len(state.shape(call.first)) > 2
+        if not given.isdisjoint(_taken(call)):
             given |= {x.index for x in call.results}
-        elif call.name not in LAYERS and any(map(state.is_weight, refs)):
+            if not (stack and state.is_weight(call.first)):
+                continue
+        if call.name not in LAYERS and any(map(state.is_weight, refs)):
             _follow(state, call)
     _cut_off(state, calls, given)
     for index in run.outputs:
@@ -122,27 +142,29 @@ def infer(run: Run, trainable: set[int], ordered: Collection[int] = ()) -> Infer
     return state
 
 
+OF_SHAPE = {f"{kind}_like" for kind in ("zeros", "ones", "empty", "full")}
+OF_SHAPE |= {f"new_{kind}" for kind in ("zeros", "ones", "empty", "full", "tensor")}
+OF_FIRST = {"to", "type_as", *VIEWS.split(), *RESHAPES.split()} - {"__getitem__"}
+
+
+def _taken(call: Call) -> set[int]:
+    """The values on whose entries the results depend: of others, as x in w.type_as(x), they have the type."""
+    taken = call.refs[:1] if call.name in OF_FIRST else call.refs
+    return set() if call.name in OF_SHAPE else {x.index for x in taken}
+
+
 def _follow(state: Inference, call: Call) -> None:
     """Say which axes of weights the results show, of a call that takes nothing but weights and constants."""
     found = views(state.run, call) if call.name in VIEWS.split() else []
     for number, result in enumerate(call.results):
         shape = state.shape(result)
         for ref in (x for x in call.refs if x.index != result.index):
-            old = state.shape(ref)
+            n = len(state.shape(ref))
+            shown = [[k for k in range(n) if _shows(state, result, a, ref, k)] for a in range(len(shape))]
+            # broadcasting aligns the last axes, of which two may have the same units
+            axes = [[a - len(shape) + n] if a - len(shape) + n in ks else ks for a, ks in enumerate(shown)]
             if found:
                 axes = [[] if k is None else [k] for k in found[number].axes]
-            elif call.name in RESHAPES.split():  # which keep the order of entries: by how many lie before
-                ends, starts = ([math.prod(x[:k]) for k in range(len(x) + 1)] for x in (shape, old))
-                axes = [
-                    [k for k in range(len(old)) if max(starts[k], at) < min(starts[k + 1], end)]
-                    for at, end in itertools.pairwise(ends)
-                ]
-            else:
-                first = len(shape) - len(old)  # broadcasting aligns the last axes
-                axes = [
-                    [a - first] if a >= first and _shows(state, result, a, ref, a - first) else []
-                    for a in range(len(shape))
-                ]
             state.views.setdefault(result.index, []).append((ref.index, axes))
 
 
@@ -171,7 +193,7 @@ def _cut_off(state: Inference, calls: list[Call], given: set[int]) -> None:
     reached = {index: spaces(index) for index in state.run.outputs}
     for call in reversed(calls):
         results = [x.index for x in call.results]
-        for index in {x.index for x in call.refs} - given:
+        for index in _taken(call) - given:
             here = spaces(index)
             if given.isdisjoint(results):  # a value made of weights alone, of which not all need be taken
                 after = {s for each in results for s in reached.get(each, ())}
@@ -179,7 +201,7 @@ def _cut_off(state: Inference, calls: list[Call], given: set[int]) -> None:
                 here &= after if call.name in VIEWS.split() else after | summed
             reached.setdefault(index, set()).update(here)
     found = {s for each in reached.values() for s in each}
-    for index in state.trainable & state.labels.keys():
+    for index in state.labels.keys() - given:
         for factor in [*units(*state.labels[index])]:
             if id(factor.space.root()) not in found:
                 state.freeze_space(factor.space, "not seen to reach an output")

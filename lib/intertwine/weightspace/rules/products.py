@@ -55,7 +55,8 @@ def products(state: Inference, p: Label, q: Label, why: str = "contracted") -> L
 
 def _reads(state: Inference, x: Ref, i: int, y: Ref, j: int) -> None:
     """Axis i of x is summed with axis j of y: one of them a weight reads, of two weights the second."""
-    state.reads(*((x, i) if state.is_weight(x) and not state.is_weight(y) else (y, j)))
+    if not state.given.isdisjoint((x.index, y.index)) or (state.is_weight(x) and state.is_weight(y)):
+        state.reads(*((x, i) if state.is_weight(x) and not state.is_weight(y) else (y, j)))
 
 
 @rule("linear", layer=True)
@@ -115,9 +116,10 @@ def einsum(state: Inference, call: Call) -> Label:
     names = [n.replace("...", REST[len(REST) - k :]) for n, k in zip(names, more, strict=True)]
     out = out.replace("...", REST[len(REST) - max(more) :])
     first = all(map(state.is_weight, values))  # in a product of weights, those after the first read it
+    moved = first or not state.given.isdisjoint(x.index for x in values)  # else by constants
     for k, (x, letters) in enumerate(zip(values, names, strict=True)):
         summed = {*"".join(names[:k] + names[k + 1 :])} - {*out}
-        for axis, c in enumerate(letters if state.is_weight(x) and k >= first else ""):
+        for axis, c in enumerate(letters if moved and state.is_weight(x) and k >= first else ""):
             if c in summed:
                 state.reads(x, axis)
     name, label = names[0], labels[0]

@@ -29,6 +29,7 @@ def recurrent(state: Inference, call: Call) -> list[Label | Stack]:
         # the next layer reads the units of both directions, one after the other
         x, last = (*x[:-1], tuple(segment for axis in units for segment in axis)), last + units
     for start in starts:
+        state.freeze(state.of(start)[:-1], f"states of {call.name}")
         for axis in last:
             state.unify(axis, state.of(start)[-1], 1, "an initial state that does not move")
     rest = (x[1 if a["batch_first"] is False else 0],) if len(x) > 2 else ()

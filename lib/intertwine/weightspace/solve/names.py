@@ -33,7 +33,7 @@ def name_spaces(state: Inference, solution: Solution) -> None:
     for index, parameter in run.names.items():
         for k, axis in enumerate(solution.labels.get(index, ())):
             for hidden in solution.on(axis):
-                names = hidden.readers if (index, k) in state.read else hidden.writers
+                names = hidden.readers if state.is_read(index, k, hidden.space) else hidden.writers
                 names += [parameter] if parameter not in names else []
     added, taken = _added(state, solution), set[str]()
     for hidden in solution.spaces:

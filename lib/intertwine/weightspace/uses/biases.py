@@ -12,7 +12,7 @@ from intertwine.weightspace.act.action import State
 from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.rules.axes import single
 from intertwine.weightspace.solve.hidden import HiddenSpace
-from intertwine.weightspace.uses.check import noisy, outputs, unchanged
+from intertwine.weightspace.uses.check import Point, noisy, outputs, unchanged
 from intertwine.weightspace.uses.mappings import Entries, on_axis
 from intertwine.weightspace.uses.messages import check_space, warn_of, why
 
@@ -92,19 +92,13 @@ def fold_biases(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
     expected = [outputs(space, point.model, point.inputs) for point in points]
     states = [space.state(point.model) for point in points]
     names, steps, folded, gone = space.inference.run.names, [], dict[str, tuple[str, ...]](), State()
-    for bias, ways in _biases(space):
-        (k, _, entries, *_), (point, *_) = bias, points
+    for (k, _, entries, *_), ways in _biases(space):
         done = gone.setdefault(k, torch.zeros(len(states[0][k]), dtype=torch.bool))
-        # an activation that is on at all inputs looks linear: with a large bias it is on, or off, everywhere
-        large = torch.zeros_like(states[0][k])
-        large[entries] = 1e6
-        far = [states[0] | {k: states[0][k] + each} for each in (large, -large)]
-        there = [outputs(space, space.with_state(point.model, state), point.inputs) for state in far]
         for into, step in ways if not done[entries].any() else ():  # of heads, once for the units within them
-            moved = [new for state in (*states, *far) if (new := step(state)) is not None]
-            tried = zip((*points, point, point), (*expected, *there), moved, strict=False)
-            if len(moved) == 4 and all(unchanged(space, *each) for each in tried):
-                states, done[entries] = moved[:2], True
+            moved = [new for state in states if (new := step(state)) is not None]
+            same = len(moved) == len(points) and all(map(partial(unchanged, space), points, expected, moved))
+            if same and _also_large(space, points[0], states[0], k, entries, step):
+                states, done[entries] = moved, True
                 folded[names[k]] = (*folded.get(names[k], ()), *into)
                 steps.append(step)
                 break
@@ -114,6 +108,20 @@ def fold_biases(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
         new = step(new) or new
     folded = {name: tuple(dict.fromkeys(into)) for name, into in folded.items()}
     return Folded(space.with_state(model, new), folded, sum(int(done.sum()) for done in gone.values()))
+
+
+def _also_large(space: WeightSpace, point: Point, state: State, k: int, entries: Entries, step: Any) -> bool:
+    """Whether a step keeps the outputs where the bias is large, so that activations are on or off everywhere.
+
+    What is wrong changes them by their own size; rounding of large numbers may be in float32.
+    """
+    rough, large = point._replace(tolerance=1e-2), torch.zeros_like(state[k])
+    large[entries] = 1e4
+    for far in (state | {k: state[k] + large}, state | {k: state[k] - large}):
+        there, new = outputs(space, space.with_state(point.model, far), point.inputs), step(far)
+        if new is None or not unchanged(space, rough, there, new):
+            return False
+    return True
 
 
 def centre(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
@@ -190,7 +198,7 @@ def _biases(space: WeightSpace) -> Iterator[tuple[Added, list[Way]]]:
                 for entries, factor in on_axis(space, axis, hidden):
                     place = Added(k, at, entries, hidden.vector(factor), hidden.parities(factor))
                     module, _, name = run.stored(k)[0].rpartition(".")
-                    if (k, at) in space.inference.read:
+                    if space.inference.is_read(k, at, hidden.space):
                         # a run shows that something is added after a weight; by its name it is known to be
                         # this layer's bias
                         added = f"{module}.{name.replace('weight', 'bias')}".lstrip(".")

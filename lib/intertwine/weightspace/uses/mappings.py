@@ -59,7 +59,8 @@ class Mapping(NamedTuple):
             embeddings; it is listed once, as a reader; `untie` makes two of it. Of a group with several
             scalars for each unit, as with a batch norm or a vector that multiplies a weight, and of keys
             that no matrix mixes, `WeightSpace.act` alone knows which scalar each takes. Weights that a layer
-            computes, as in a hypernetwork, count as what it writes.
+            computes, as in a hypernetwork, count as what it writes. A sum of products that were changed
+            before, as `(h * W + c).sum(-1)`, is not known to read W.
     """
 
     space: str
@@ -96,17 +97,18 @@ def mappings(space: WeightSpace) -> list[Mapping]:
         for index, k, entries, factor in entries_of(space, hidden):
             dual = mixed and hidden.vector(factor) == (-1,)  # power −1: the inverse transpose
             # False, the first, is written; True is read
-            sides[(index, k) in space.inference.read].append(_slice(space, index, k, entries, dual))
+            sides[space.inference.is_read(index, k, hidden.space)].append(
+                _slice(space, index, k, entries, dual)
+            )
         for edge, center, other in space.solution.ends:
             if space.solution.hidden(center) is hidden:
                 # the other side of a gain follows this space: those that read after it, if the space lies
                 # before the gain, or else those that write before it
                 reads = edge.center == "before"
-                for index, k, entries, _ in entries_of(space, space.solution.hidden(other)):
-                    if (
-                        index not in (edge.gain, edge.variance)
-                        and ((index, k) in space.inference.read) == reads
-                    ):
+                beyond = space.solution.hidden(other)
+                for index, k, entries, _ in entries_of(space, beyond):
+                    is_read = space.inference.is_read(index, k, beyond.space)
+                    if index not in (edge.gain, edge.variance) and is_read == reads:
                         sides[reads].append(_slice(space, index, k, entries, mixed and reads))
         writers, readers = (tuple(dict.fromkeys(side)) for side in sides)
         found.append(Mapping(hidden.name, _kind(hidden), hidden.group, hidden.size, writers, readers))

@@ -53,7 +53,7 @@ def transform_outputs(
         for index, name in space.inference.run.names.items():
             for k, axis in enumerate(space.solution.labels.get(index, ())):
                 # readers stay, which is what changes the function
-                if (index, k) in space.inference.read or hidden not in space.solution.on(axis):
+                if space.inference.is_read(index, k, hidden.space) or hidden not in space.solution.on(axis):
                     continue
                 factor = single(axis)
                 alike = factor is not None and (hidden.vector(factor), hidden.parities(factor)) == wanted
