@@ -437,6 +437,7 @@ SIMILARITY: Rows = [
     (r"20×20 matrix", lambda: cka(X, X, kernel=lambda Z: Z)),
     (r"positive median distance", lambda: cka(few, few, kernel="rbf")),
     (r"\(0, 1\]", lambda: svcca(X, X, variance=0.0)),
+    (r"rounding= of X and of Y", lambda: cca(X, X, rounding=2**-23)),
     (r"vary by more than their rounding, 0\.008 of their size", lambda: cca((X + 1000).bfloat16(), X)),
     (r"1 dead", lambda: grelu_procrustes(dead, dead, corrected=False)),
     (r"corrected=True", lambda: grelu_cka(dead, dead, corrected=False)),

@@ -43,7 +43,7 @@ def cca(
         A float64 scalar on the device of X.
 
     Raises:
-        ValueError: bad features, or ones that are constant up to rounding.
+        ValueError: bad features, ones that are constant up to rounding, or a rounding of one side alone.
 
     Warns:
         UserWarning: n ≤ r + s, so that correlations are 1 whatever the features.
@@ -195,6 +195,8 @@ def _bases(
     one of 16, and below 64 of float64's relative to the largest, where each column has length 1, its mean
     included. What a batch norm makes larger of rounding may count in types of 16 bits.
     """
+    if rounding is not None and not (isinstance(rounding, tuple) and len(rounding) == 2):
+        raise ValueError(f"Expected rounding= of X and of Y, as (2**-23, 2**-23), was given {rounding!r}.")
     bases, both = [], pair(X, Y, spatial)
     given = [torch.finfo(Z.dtype).eps for Z in (X, Y)]
     for rows, epsilon in zip(map(scaled, both), rounding or given, strict=True):
