@@ -226,7 +226,8 @@ def claim(id, place, statement, rows=None, value="", **how):
 #
 # The authors' code flattens every feature map, so that one image is one sample, and CCA or $R^2$ needs more images than
 # features.
-# Here positions are samples for $R^2$, CCA and SVCCA, and `r2_flattened` has their flattened $R^2$.
+# Here positions are samples for $R^2$, CCA and SVCCA; `r2_flattened` has their flattened $R^2$, and `r2_uncentred` that
+# of columns that are not centred, as printed.
 # An index along a training is computed from products that are formed once, which the cell checks against the library.
 
 # %% tags=["hide-input"]
@@ -239,7 +240,7 @@ def from_products(first, second):
     @torch.no_grad()
     def indices(stitch):
         weight, bias = (torch.as_tensor(x).double() for x in (stitch.weight, stitch.bias))
-        return of_positions(weight, bias) | of_maps(weight)
+        return of_positions(weight, bias) | of_maps(weight, bias)
 
     return indices
 
@@ -266,26 +267,32 @@ def by_positions(first, second):
 
 
 def by_maps(first, second):
-    X, Y = (Z.flatten(2).double() for Z in (first, second))
-    channels = X.shape[1:]
-    X, Y = ((Z - Z.mean(0)).flatten(1) for Z in (X, Y))
-    own_products, crossed, theirs = X.T @ X, X.T @ Y, Y.T @ Y
-    size = theirs.norm()
-    values, vectors = torch.linalg.eigh(theirs)
-    seen = values > 1e-12 * values[-1]
-    # of A, what B explains: its products between channels, summed over positions
-    explained = (crossed @ vectors[:, seen] / values[seen].sqrt()).view(*channels, -1)
-    explained = torch.einsum("csk,dsk->cd", explained, explained)
+    A, B = (Z.flatten(2).double() for Z in (first, second))
+    X, Y = (Z - Z.mean(0) for Z in (A, B))
+    channels, Y = X.shape[1:], Y.flatten(1)
+    own_products, crossed = X.flatten(1).T @ X.flatten(1), X.flatten(1).T @ Y
     own_products, crossed = own_products.view(*channels, *channels), crossed.view(*channels, -1)
-    whole = torch.einsum("csds->cd", own_products)
+    size, centred = (Y.T @ Y).norm(), explained(X, Y)
+    # a bias is the weight of one more channel, which is 1 everywhere
+    uncentred = explained(torch.cat([A, torch.ones_like(A[:, :1])], 1), B.flatten(1))
 
-    def indices(weight):
+    def indices(weight, bias):
         across = torch.einsum("ec,csk->esk", weight, crossed).square().sum()
         within = torch.einsum("ec,csdt,fd->esft", weight, own_products, weight).norm()
-        share = (weight @ explained * weight).sum() / (weight @ whole * weight).sum()
-        return {"cka": (across / (within * size)).item(), "r2_flattened": share.item()}
+        found = {"cka": (across / (within * size)).item(), "r2_flattened": centred(weight)}
+        return found | {"r2_uncentred": uncentred(torch.cat([weight, bias[:, None]], 1))}
 
     return indices
+
+
+def explained(X, Y):
+    """The share of a stitch's flattened maps that Y explains, columns as they are: a function of its weight."""
+    values, vectors = torch.linalg.eigh(Y.T @ Y)
+    seen = values > 1e-12 * values[-1]
+    on_Y = torch.einsum("ncs,nk->csk", X, Y @ (vectors[:, seen] / values[seen].sqrt()))
+    # products between channels of X, summed over positions: of what Y explains, and of all
+    part, whole = torch.einsum("csk,dsk->cd", on_Y, on_Y), torch.einsum("ncs,nds->cd", X, X)
+    return lambda weight: ((weight @ part * weight).sum() / (weight @ whole * weight).sum()).item()
 
 
 draw = torch.Generator().manual_seed(0)
@@ -294,7 +301,9 @@ some = nn.Conv2d(3, 4, 1).requires_grad_(False)
 some.weight.data = M[:, :, None, None]
 theirs = {"cka": flat_cka(some(A), B), "r2_flattened": r2(B, some(A), spatial="features")}
 theirs |= {"r2_to_model2": r2(some(A), B, spatial="samples"), "cca": cca(some(A), B, spatial="samples")}
-mine = by_positions(A, B)(M.double(), some.bias.double()) | by_maps(A, B)(M.double())
+theirs["r2_uncentred"] = r2(B, some(A), spatial="features", centred=False)
+weight, bias = M.double(), some.bias.double()
+mine = by_positions(A, B)(weight, bias) | by_maps(A, B)(weight, bias)
 assert all(abs(mine[name] - value.item()) < 1e-4 for name, value in theirs.items())
 
 # %% [markdown]
