@@ -225,3 +225,22 @@ def test_every_position_is_a_row_of_channels(shape):
     positions = [X] if len(shape) == 2 else [X[:, k] for k in range(7)] if len(shape) == 3 else None
     positions = X.flatten(2).unbind(2) if positions is None else positions
     assert torch.equal(rows(X).view(5, -1, 3), torch.stack(list(positions), 1))
+
+
+class TimeFirst(nn.Module):
+    """A layer that has time along its first axis, and one that has no images at all."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inside, self.places, self.head = nn.Linear(3, 3), nn.Embedding(5, 3), nn.Linear(3, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head((self.inside(x.transpose(0, 1)) + self.places(torch.arange(5))[:, None]).mean(0))
+
+
+@pytest.mark.parametrize("n", [2, 5, 7])  # fewer images than places, as many, and more
+def test_a_layer_that_does_not_have_images_first_is_refused(n):
+    for layer in ("inside", "places"):
+        with pytest.raises(ValueError, match=f"'{layer}' to return images along the first axis"):
+            activations(TimeFirst(), [layer], normal(n, 5, 3, seed=0))
+    assert activations(TimeFirst(), ["head"], normal(n, 5, 3, seed=0))["head"].shape == (n, 3)

@@ -9,10 +9,13 @@ from helpers import FEW, generator, normal, sentence
 from torch import Tensor, nn
 
 from intertwine.alignment import statistics
+from intertwine.channels import channels_first, turn
+from intertwine.data import Dataset
 from intertwine.dissection import haar_rotation
-from intertwine.features import channels_first, record
+from intertwine.features import activations, record
 from intertwine.similarity import MEASURES, Measure, cka, compare, grelu_cka, null, procrustes
 from intertwine.similarity.moments import compressed
+from intertwine.stitching import Junction, stitch
 from intertwine.weightspace import find_symmetries
 from intertwine_book import models
 
@@ -386,6 +389,51 @@ def test_where_channels_are_is_seen_behind_any_steps():
     single = nn.Sequential(nn.LayerNorm(8), nn.GELU(), nn.Softmax(2))
     for layer in ("1", "2"):
         assert not channels_first(single, layer, normal(1, 1, 8, seed=0))
+
+
+class NormalisedLast(nn.Module):
+    """A block as ConvNeXt's: maps (n, h, w, c) between a convolution and what follows."""
+
+    def __init__(self, channels: int, size: int) -> None:
+        super().__init__()
+        self.stem, self.turn = nn.Conv2d(1, channels, size, stride=size), Last()
+        self.norm, self.wide, self.act = nn.LayerNorm(channels), nn.Linear(channels, 2 * channels), nn.GELU()
+        self.softmax, self.narrow = nn.Softmax(-1), nn.Linear(2 * channels, channels)
+        self.relu, self.head = nn.ReLU(), nn.Linear(channels, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = self.act(self.wide(self.norm(self.turn(self.stem(x)))))
+        return self.head(self.relu(self.narrow(self.softmax(h)).movedim(-1, 1)).mean((2, 3)))
+
+
+class Last(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x.movedim(1, -1)
+
+
+# as many channels as rows or not, one row, one position, one channel
+@pytest.mark.parametrize(
+    ("channels", "size", "side"), [(6, 2, 12), (6, 2, 10), (6, 12, 12), (2, 1, 2), (1, 2, 6)]
+)
+def test_channels_of_maps_are_found_where_they_come_last(channels, size, side):
+    network, x = NormalisedLast(channels, size).eval(), normal(1, 1, side, side, seed=0)
+    where = {layer: channels_first(network, layer, x) for layer, _ in network.named_children()}
+    last = {"turn", "norm", "wide", "act", "softmax", "narrow"}
+    assert {layer for layer, first in where.items() if not first} - {"head"} == last
+
+
+def test_layers_with_channels_last_are_compared_and_stitched_by_their_channels():
+    f, g = (NormalisedLast(6, 2).eval() for _ in "ab")
+    x = normal(60, 1, 10, 10, seed=1)
+    for measure in ("cca", "procrustes", "grelu cka"):
+        ours, theirs = (turn(activations(network, ["act"], x)["act"]) for network in (f, g))
+        assert compare(f, g, ["act"], x, measure, device="cpu").iloc[0, 0] == pytest.approx(
+            MEASURES[measure](ours, theirs).item(), abs=1e-5
+        )
+    data = Dataset.of(x, torch.arange(60) % 3)
+    assert Junction(f, g, "act", data, device="cpu").statistics.widths == (12, 12)
+    same = stitch(f, f, at="act", kind="least squares", train=data, device="cpu")
+    torch.testing.assert_close(same(x), f(x), rtol=1e-3, atol=1e-4)
 
 
 def test_a_convolution_to_one_position_or_to_one_channel_has_its_channels_first():

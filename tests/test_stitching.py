@@ -279,6 +279,31 @@ def test_a_stitch_of_signals_maps_channels():
         stitch(network, moved, at="1", kind=matrix)
 
 
+class Padded(nn.Module):
+    """Rows of zeros are no tokens; of an input without tokens nothing is computed, by a branch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.mix, self.head = nn.Linear(6, 8), nn.Linear(8, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        seen = (x != 0).any(-1, keepdim=True).float()
+        if not seen.any():
+            return x.new_zeros(len(x), 3)
+        return self.head((self.mix(x).relu() * seen).sum(1) / seen.sum(1))
+
+
+def test_a_mask_that_the_first_image_does_not_need_is_no_part_of_a_back():
+    model, x = Padded(), normal(40, 5, 6)
+    x[1::2, 2:] = 0
+    data = Dataset.of(x, torch.arange(40) % 3)
+    with pytest.raises(ValueError, match="Expected the output of 'mix' alone to cross the cut"):
+        stitch(model, model, at="mix", kind="identity", train=data, device="cpu")
+    whole = Dataset.of(normal(40, 5, 6), data.labels)
+    same = stitch(model, model, at="mix", kind="identity", train=whole, device="cpu")
+    torch.testing.assert_close(same(whole.images), model(whole.images))
+
+
 class Overwritten(nn.Module):
     """A shortcut that is added in place, by a step whose result nobody takes."""
 

@@ -209,9 +209,7 @@ def test_what_cannot_stand_on_one_ladder_is_refused_in_a_sentence(unchecked):
             Ladder(*models_, rungs, TRAIN, TEST, **EXACT)
     signals = Dataset.of(normal(64, 2, 6), torch.arange(64) % 10)
     chains = [nn.Sequential(nn.Conv1d(2, 6, 1), nn.Flatten(), nn.Linear(36, 10)) for _ in "ab"]
-    with pytest.raises(
-        ValueError, match=r"for 0, was given signals \(n, channels, positions\), as 0 returns"
-    ):
+    with pytest.raises(ValueError, match=r"for 0, was given signals \(n, c, t\) or maps .*, as 0 returns"):
         Ladder(*chains, {0: Rung("0", drawn(6), FROZEN)}, signals, signals, **EXACT)
     with pytest.raises(ValueError, match=r"write climb\(\[ladder\]\)"):
         climb(Ladder(f, g, {0: rung}, TRAIN, TEST, **EXACT))

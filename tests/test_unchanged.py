@@ -9,7 +9,7 @@ import torch
 from helpers import generator, normal, sentence
 from torch import nn
 
-from intertwine import alignment, features, genni, groups, shallow, similarity, stitching, training
+from intertwine import alignment, channels, features, genni, groups, shallow, similarity, stitching, training
 from intertwine import weightspace as ws
 from intertwine.data import Dataset
 from intertwine.same_network import same_network
@@ -88,7 +88,7 @@ CONVOLUTIONS: dict[str, Callable[[nn.Module, nn.Module, ws.WeightSpace], object]
     ),
     "compare": lambda a, b, s: similarity.compare(a, b, ["act1", "act2"], X),
     "activations": lambda a, b, s: features.activations(a, ["act1"], X),
-    "channels_first": lambda a, b, s: features.channels_first(a, "act1", X[:1]),
+    "channels_first": lambda a, b, s: channels.channels_first(a, "act1", X[:1]),
     "evaluate": lambda a, b, s: training.evaluate(a, X, DATA.labels),
     "train": lambda a, b, s: training.train(a, DATA, ONCE, seed=0, device="cpu"),
     "split": lambda a, b, s: stitching.split(a, "act1"),

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from difflib import get_close_matches
 from functools import partial
-from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -13,11 +12,6 @@ from torch import Tensor, nn
 from intertwine import devices
 from intertwine.checks import check_model, check_tensor, kind, not_taken
 from intertwine.layer_outputs import first_tensor
-
-# layers by the axis of their outputs that counts units, if there are three axes
-CHANNELS_FIRST = nn.Conv1d, nn.Conv2d, nn.ConvTranspose1d, nn.BatchNorm1d, nn.InstanceNorm1d, nn.GroupNorm
-NORMS_LAST = nn.LayerNorm, nn.RMSNorm
-CHANNELS_LAST = nn.Linear, *NORMS_LAST, nn.Embedding, nn.MultiheadAttention, nn.RNNBase
 
 
 @contextmanager
@@ -104,14 +98,24 @@ def features(
         batch_size: inputs of one run.
 
     Raises:
-        ValueError: at once for an unknown layer or a batch size below 1; with the first batch as in `record`.
+        ValueError: at once for an unknown layer or a batch size below 1; with the first batch as in `record`,
+            and for a layer whose first axis does not count the images.
     """
     lookup(model, layers)
     check_tensor(images, meta=True)  # a model on the meta device has features without numbers
     if batch_size < 1:
         raise ValueError(f"Expected a batch size of at least 1, was given {batch_size}.")
     # what is wrong is said above, at the call, and not when the first batch is asked for
-    return (_run(model, layers, batch) for batch in images.split(batch_size) if len(batch))
+    return _batches(model, layers, images, batch_size)
+
+
+def _batches(
+    model: nn.Module, layers: Sequence[str], images: Tensor, batch_size: int
+) -> Iterator[dict[str, Tensor]]:
+    # time and images may be of one length, which fewer images tell; one alone some models squeeze away
+    if len(few := images[: min(2, len(images) - 1)]):
+        run_batch(model, layers, few)
+    yield from (run_batch(model, layers, batch) for batch in images.split(batch_size) if len(batch))
 
 
 def activations(
@@ -146,81 +150,13 @@ def channel_axis(X: Tensor) -> int:
         >>> channel_axis(torch.ones(5, 3, 4, 4)), channel_axis(torch.ones(5, 17, 3))
         (1, -1)
 
-    What an `nn.Conv1d` returns has three axes, too, and would be taken for tokens: transpose it, and see
-    `channels_first`.
+    What an `nn.Conv1d` returns has three axes, too, and maps (n, h, w, c) have four: see
+    `intertwine.channels.turn`.
 
     Args:
         X: what a layer returns; its number of axes decides.
     """
     return 1 if X.ndim > 3 else -1
-
-
-def channels_first(model: nn.Module, layer: str, image: Float[Tensor, "n ..."]) -> bool:
-    """Whether three axes that a layer returns are (n, channels, positions), as those of an `nn.Conv1d`.
-
-    Example:
-        >>> model = nn.Sequential(nn.Conv1d(2, 8, 3), nn.ReLU(), nn.Flatten())
-        >>> (
-        ...     channels_first(model, "1", torch.ones(1, 2, 24)),
-        ...     channels_first(model, "2", torch.ones(1, 2, 24)),
-        ... )
-        (True, False)
-
-    It is tried. One channel is changed in the output of the last convolution or norm that runs before, if no
-    linear layer runs after it. If then one place along an axis of this layer's output changes, that axis has
-    the channels. Else they are last, also between a linear layer and a transpose.
-
-    Args:
-        model: any module, run in evaluation mode.
-        layer: a name of `named_modules`.
-        image: one input or more, with the axis that counts them.
-
-    Raises:
-        ValueError: there is no such axis after a convolution, for later steps mix the channels.
-    """
-    # of each layer that ran: whether it has channels first, and how many axes; and how many ran before ours
-    ran: list[tuple[nn.Module, int]] = []
-    seen: list[int] = []
-
-    def run(touched: int | None) -> Tensor:
-        ran.clear()
-
-        def keep(module: nn.Module, inputs: object, output: Any) -> Tensor | None:
-            ran.append((module, getattr(output, "ndim", 0)))
-            if len(ran) != touched:
-                return None
-            output = output.clone()
-            # by more than any activation, so that no ReLU hides it
-            one = output[:, 0] if isinstance(module, CHANNELS_FIRST) else output[..., -1]
-            one += output.abs().amax() + 1
-            return output
-
-        with ExitStack() as hooks:
-            for module in model.modules():
-                if isinstance(module, CHANNELS_FIRST + CHANNELS_LAST):
-                    hooks.enter_context(module.register_forward_hook(keep))
-            # registered after `keep`, so that the layer itself has been counted when its number is taken
-            own = lookup(model, [layer])[layer]
-            hooks.enter_context(own.register_forward_hook(lambda *_: seen.append(len(ran))))
-            return _run(model, [layer], image)[layer]
-
-    before = run(None)
-    writer, axes = ran[seen[-1] - 1] if seen[-1] else (None, 0)
-    # what a linear layer writes may as well be tokens, which it mixes between two transposes
-    if before.ndim != 3 or axes < 3 or not isinstance(writer, CHANNELS_FIRST + NORMS_LAST):
-        return False
-    changed = run(seen[-1]) != before
-    channels, positions = (int(changed.any(axis).any(0).sum()) for axis in (2, 1))
-    if isinstance(writer, NORMS_LAST):
-        # the last channel was touched, so that the first place is none of it, unless it is a single token
-        return channels == 1 < positions and not bool(changed[:, 0].any())
-    if min(channels, positions) != 1 and axes == 3:
-        raise ValueError(
-            f"Expected to see where the channels are in what layer {layer!r} returns, of shape "
-            f"{tuple(before.shape)}, after a convolution, was given one that mixes them: name the "
-            f"convolution itself, or an activation after it."
-        )
-    return channels == 1 and (positions > 1 or before.shape[1] > 1)
 
 
 def rows(X: Float[Tensor, "n ..."]) -> Float[Tensor, "rows c"]:
@@ -271,9 +207,11 @@ def lookup(model: nn.Module, layers: Sequence[str], which: str = "") -> dict[str
     return {name: known[name] for name in layers}
 
 
-def _run(model: nn.Module, layers: Sequence[str], images: Tensor) -> dict[str, Tensor]:
+def run_batch(model: nn.Module, layers: Sequence[str], images: Tensor) -> dict[str, Tensor]:
+    """The activations of the named layers for one batch, as in `features`."""
     device = devices.like(model, images).device
     own = devices.input_dtype(model, torch.float32, default=None) if images.is_floating_point() else None
+
     try:
         with evaluating(model), torch.no_grad(), record(model, layers) as activations:
             model(images.to(device, own, copy=True))  # which a first step in place would change
@@ -281,4 +219,10 @@ def _run(model: nn.Module, layers: Sequence[str], images: Tensor) -> dict[str, T
         raise
     except RuntimeError as error:
         raise not_taken(images, error) from error
+    for layer, x in activations.items():
+        if x.shape[:1] != (len(images),):
+            raise ValueError(
+                f"Expected layer {layer!r} to return images along the first axis, returned the shape "
+                f"{tuple(x.shape)} for {len(images)}: name another layer, or make it of batch_first=True."
+            )
     return {name: activations[name] for name in layers}

@@ -9,7 +9,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from intertwine import devices
-from intertwine.features import activations, channels_first, lookup
+from intertwine.channels import turn, turned
+from intertwine.features import activations, lookup
 from intertwine.similarity.inputs import Spatial, flat
 
 Side = tuple[nn.Module, Sequence[str]]
@@ -50,15 +51,7 @@ class Blocks:
             lookup(model, layers, which)
         self._sides = [(_moved(model, self.device), layers) for model, layers in (first, second)]
         self._inputs, self._spatial, self._batch = images, spatial, batch_size
-        # layers whose three axes are (n, channels, positions), of each model: `rows` turns them
-        self._turned = [
-            {
-                k
-                for k, x in activations(*side, images[:1]).items()
-                if x.ndim == 3 and channels_first(side[0], k, images[:1])
-            }
-            for side in self._sides
-        ]
+        self._turned = [turned(*side, images[:1]) for side in self._sides]
         self.rounding: dict[int, float] = {}
         """By number of a layer, ε of the dtype in which its model gave the features."""
         self.images = len(images)
@@ -86,10 +79,10 @@ class Blocks:
     def rows(self, which: Int[Tensor, " b"]) -> LayerFeatures:
         """The features of these images, by number."""
         images, block = self._inputs[which.to(self._inputs.device)], LayerFeatures()
-        for (model, layers), turned in zip(self._sides, self._turned, strict=True):
+        for (model, layers), others in zip(self._sides, self._turned, strict=True):
             found = activations(model, layers, images, batch_size=self._batch)
             for layer in layers:
-                X = found[layer].mT if layer in turned else found[layer]
+                X = turn(found[layer]) if layer in others else found[layer]
                 self.rounding[len(block)] = devices.rounding_unit([X])
                 if not X.sum(dtype=torch.float64).isfinite():
                     raise ValueError(

@@ -17,6 +17,7 @@ from intertwine.stitching.stitched import Layers, Stitched, Values, as_tuple, as
 from intertwine.training.evaluate import check_data, correct
 from intertwine.training.outputs import FRONT_BYTES, all_outputs, front_values, outputs
 
+EXAMPLES = 32
 BATCH = 200  # images at a time, where nothing is trained: on a CPU twice as fast as 500
 
 
@@ -89,8 +90,10 @@ class Junction:
             if own != torch.float32:
                 raise ValueError(f"Expected networks in float32, model {which} is in {own}: use .float().")
         self.device = devices.pick(device)
-        example = train.images[:1].clone()  # as a network may change its input in place
-        # one image suffices for shapes, and runs before all of them are moved to the device
+        # a few suffice to see what crosses the cut, and run before all of them are moved to the device; in a
+        # random order, as neighbours may be alike
+        order = torch.randperm(len(train), generator=torch.Generator().manual_seed(0))
+        example = train.images[order[:EXAMPLES]]
         *fronts, back, self.widths = cut(model1, model2, at, example, shortcut=shortcut)
         """Channels of layer 1 and of layer 2."""
         for part in (*fronts, back):

@@ -13,7 +13,8 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from intertwine.chains import is_chain, layers_of
 from intertwine.checks import kind
-from intertwine.features import activations, channel_axis, channels_first
+from intertwine.channels import turned
+from intertwine.features import activations, channel_axis
 from intertwine.stitching.maps import Birkhoff, Stitch
 from intertwine.stitching.stitch_recipes import StitchRecipe
 
@@ -89,17 +90,13 @@ def check_widths(
     """Raise ValueError unless each stitch takes the channels of its layer in model 1 to those in model 2."""
     layers = [*{each.layer for each in rungs.values()}]
     found = [activations(model, layers, image) for model in (model1, model2)]
-    signals = {
-        layer
-        for model, values in zip((model1, model2), found, strict=True)
-        for layer in layers
-        if values[layer].ndim == 3 and channels_first(model, layer, image)
-    }
+    others = turned(model1, layers, image) | turned(model2, layers, image)
     for name, each in rungs.items():
-        if each.layer in signals:  # whose last axis, which a stitch would map, has the positions
+        if each.layer in others:  # a stitch would map its positions
             raise ValueError(
-                f"Expected features, tokens or maps for {name!r}, was given signals (n, channels, "
-                f"positions), as {each.layer} returns them: use stitch_at, which turns them."
+                f"Expected features, tokens (n, t, c) or maps (n, c, h, w) for {name!r}, was given signals "
+                f"(n, c, t) or maps (n, h, w, c), as {each.layer} returns them: use stitch_at, which turns "
+                f"them."
             )
         p, q = (values[each.layer].shape[channel_axis(values[each.layer])] for values in found)
         # of a copy: a stitch in training may count how often it is asked

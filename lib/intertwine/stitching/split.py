@@ -231,10 +231,12 @@ def by_hooks(model: nn.Module, layer: str, example: Tensor) -> tuple[nn.Module, 
         ValueError: more than the layer's output crosses the cut, or the layer is called twice.
     """
     front, back = Front(model, layer), Back(model, layer, example[:1])
-    # checked on another input: whatever else crossed the cut would be that of the example
+    # checked on other inputs: whatever else crossed the cut would be that of the first. One is made up, as
+    # the others may be alike; but zeros that hide positions, and rare branches, only real ones have
     other = back.example.flatten(1).flip(1).view_as(back.example)
     if other.is_floating_point():  # as it may have one entry, or be the same both ways
         other = other + torch.rand(other.shape, generator=torch.Generator().manual_seed(0)).to(other)
+    other = torch.cat([example, other])
     calls: list[int] = []
     with evaluating(model), torch.no_grad():
         with lookup(model, [layer])[layer].register_forward_hook(lambda *_: calls.append(1)):

@@ -13,7 +13,8 @@ from torch import Tensor, fx, nn
 
 from intertwine.data import Dataset
 from intertwine.data.dataset import check_dataset
-from intertwine.features import CHANNELS_FIRST, CHANNELS_LAST, channel_axis, channels_first, lookup
+from intertwine.channels import CHANNELS_FIRST, CHANNELS_LAST, turn, turned
+from intertwine.features import channel_axis, lookup
 from intertwine.stitching.split import Untraceable, by_hooks, split
 from intertwine.stitching.stitch_recipes import STILL, StitchRecipe
 from intertwine.training import evaluate
@@ -24,10 +25,14 @@ Layers = str | tuple[str, str]
 
 
 class Turned(nn.Module):
-    """Values (n, channels, positions) as (n, positions, channels), or back."""
+    """Values whose channels are brought where `channel_axis` has them, or back."""
+
+    def __init__(self, *, back: bool = False) -> None:
+        super().__init__()
+        self.back = back
 
     def forward(self, values: Values) -> Values:
-        return as_values(x.mT for x in as_tuple(values))
+        return as_values(turn(x, back=self.back) for x in as_tuple(values))
 
 
 class Resized(nn.Module):
@@ -158,16 +163,16 @@ def cut(
 def _parts(
     model: nn.Module, layer: str, example: Tensor | None, shortcut: str
 ) -> tuple[nn.Module, nn.Module]:
-    """A copy, cut after a layer; a signal (n, channels, positions) crosses as (n, positions, channels)."""
+    """A copy, cut after a layer; channels cross where `channel_axis` has them."""
     model = copy.deepcopy(model).eval()  # before fx makes constants of decisions by the mode
     try:
         alone = shortcut == "refuse"
         front, back = split(model, layer, shortcuts=not alone)
         if example is not None:
-            values = run_part(front, example[:1])
+            values = run_part(front, example)
             # a chain's slices would hand on a whole tuple, of which other entries need not have images first
             whole = alone and not isinstance(values, Tensor)
-            if whole or (isinstance(front, fx.GraphModule) and _differs(model, back, values, example[:1])):
+            if whole or (isinstance(front, fx.GraphModule) and _differs(model, back, values, example)):
                 front, back = by_hooks(model, layer, example)
     except Untraceable:
         if example is None:
@@ -181,17 +186,17 @@ def _parts(
                 f"Expected train= for layer {layer!r}, which follows {layers[-1]}, was given none: a "
                 f"few images show which axis holds the channels."
             )
-    # stitches map the last axis of three, so such a signal is turned, and turned back before model 2
-    elif channels_first(model, layer, example):
-        return nn.Sequential(front, Turned()), nn.Sequential(Turned(), back)
+    # stitches map the last axis of three and axis 1 of four: others are turned, and back before model 2
+    elif turned(model, [layer], example[:1]):
+        return nn.Sequential(front, Turned()), nn.Sequential(Turned(back=True), back)
     return front, back
 
 
-def _differs(model: nn.Module, back: nn.Module, values: Values, image: Tensor) -> bool:
+def _differs(model: nn.Module, back: nn.Module, values: Values, images: Tensor) -> bool:
     """Whether torch.fx has written down another function, as of `h += x` where h has a second name."""
-    found, expected = run_part(back, values), run_part(model, image)
+    found, expected = run_part(back, values), run_part(model, images)
     same = partial(torch.allclose, expected, rtol=1e-3, atol=1e-5, equal_nan=True)
-    return not same(found) and same(run_part(model, image))  # of a random network nothing can be said
+    return not same(found) and same(run_part(model, images))  # of a random network nothing can be said
 
 
 def check_fit(
