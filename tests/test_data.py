@@ -1,5 +1,6 @@
 """Data sets: what is loaded is what was published, and whatever is wrong is said in one sentence."""
 
+import copy
 import gc
 import gzip
 import hashlib
@@ -23,6 +24,7 @@ from hypothesis import strategies as st
 
 from intertwine import devices, files
 from intertwine.data import Dataset
+from intertwine.data.dataset import check_dataset
 from intertwine_book import data
 from intertwine_book.data import published
 from intertwine_book.data.root import data_root
@@ -116,6 +118,17 @@ def test_equal_contents_and_only_they_have_equal_checksums(seed, dtype):
     assert doubled.checksum != own.checksum
     assert doubled.checksum == replace(own, images=own.images.clone() * 2).checksum
     assert replace(replace(doubled, name="x"), images=own.images).checksum == own.checksum
+
+
+def test_a_data_set_that_was_changed_in_place_is_refused_and_a_copy_is_not():
+    images = torch.randn(6, 3).mul_(2)
+    own = Dataset.of(images, torch.arange(6))
+    for each in (own, copy.deepcopy(own), pickle.loads(pickle.dumps(own)), own[1:], replace(own, name="x")):
+        check_dataset(each)
+    images.mul_(2)
+    with pytest.raises(ValueError, match="whose tensors were changed in place"):
+        check_dataset(own)
+    assert replace(own, name="x").checksum == Dataset.of(images, own.labels).checksum != own.checksum
 
 
 @given(st.data(), st.integers(1, 12))

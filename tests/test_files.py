@@ -135,6 +135,14 @@ def test_write_whole_creates_replaces_and_leaves_nothing_else(tmp_path):
     assert list(target.parent.iterdir()) == [target]
 
 
+def test_write_whole_writes_through_a_link(tmp_path):
+    target, link = tmp_path / "table.csv", tmp_path / "link.csv"
+    link.symlink_to(target)
+    with files.write_whole(link) as part:
+        part.write_text("new")
+    assert link.is_symlink() and target.read_text() == "new"
+
+
 def test_write_whole_keeps_the_old_file_after_an_error(tmp_path):
     target = plant(tmp_path, {"table.csv": "old"}) / "table.csv"
     for error in (ValueError, KeyboardInterrupt):

@@ -304,6 +304,23 @@ def test_a_mask_that_the_first_image_does_not_need_is_no_part_of_a_back():
     torch.testing.assert_close(same(whole.images), model(whole.images))
 
 
+class Guarded(nn.Module):
+    """Refuses what is no tensor, as what torch.fx hands it is not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Linear(6, 8), nn.Linear(8, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.b(self.a(x).relu()) if torch.is_tensor(x) else x
+
+
+def test_a_layer_that_torch_fx_does_not_see_is_cut_by_hooks():
+    model, data = Guarded(), Dataset.of(normal(40, 6), torch.arange(40) % 3)
+    same = stitch(model, model, at="a", kind="identity", train=data, device="cpu")
+    torch.testing.assert_close(same(data.images), model(data.images))
+
+
 class Overwritten(nn.Module):
     """A shortcut that is added in place, by a step whose result nobody takes."""
 

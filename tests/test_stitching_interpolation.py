@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
+from intertwine.data import Dataset
 from intertwine.stitching import barriers, between, line
 from intertwine.training import evaluate, train
 from intertwine.weightspace import find_symmetries, match
@@ -82,6 +83,23 @@ def test_re_estimated_statistics_do_not_depend_on_the_old_ones():
     wrong.bn2.running_mean += 5
     before, after = line(wrong, wrong, TRAIN, TEST, [0.5])["accuracy"]
     assert before < after == pytest.approx(evaluate(network(), TEST.images, TEST.labels), abs=0.03)
+
+
+def test_a_single_image_behind_a_batch_is_left_out():
+    def build() -> nn.Module:
+        return nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.ReLU(), nn.Linear(6, 2))
+
+    data = Dataset.of(torch.randn(201, 4), torch.arange(201) % 2)
+    found = line(one := build(), two := build(), data, data, [0.5])
+    assert found.equals(line(one, two, data[:200], data, [0.5]))
+
+
+def test_networks_of_unlike_whole_numbers_have_nothing_between_them():
+    one, two = (nn.Linear(4, 4) for _ in "ab")
+    for network, order in ((one, [0, 1]), (two, [1, 0])):
+        network.register_buffer("order", torch.tensor(order))
+    with pytest.raises(ValueError, match="Expected networks of equal 'order'"):
+        between(one, two, 0.5)
 
 
 class Tied(nn.Module):

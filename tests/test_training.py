@@ -398,6 +398,16 @@ def test_a_checkpoint_of_another_training_is_not_taken(tmp_path, change):
         train(**given, device="cpu", checkpoint=tmp_path / "c")
 
 
+def test_a_checkpoint_is_not_taken_where_modules_print_alike_and_do_something_else(tmp_path):
+    linear = nn.Linear(64, 10)
+    kinds = (nn.AvgPool2d(3, 1, padding=1, count_include_pad=counted) for counted in (True, False))
+    one, other = (nn.Sequential(pool, nn.Flatten(), linear) for pool in kinds)
+    assert str(one) == str(other)
+    train(one, dataset(20), PLAIN, seed=0, device="cpu", checkpoint=tmp_path / "c")
+    with pytest.raises(ValueError, match="found one of another network"):
+        train(other, dataset(20), PLAIN, seed=0, device="cpu", checkpoint=tmp_path / "c")
+
+
 class Calling(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -556,6 +566,40 @@ def test_an_added_loss_soft_targets_and_steps_before_and_after():
     torch.testing.assert_close(layer.weight, stepped, atol=1.1e-2, rtol=0)
     assert torch.equal(layer.weight, layer.weight.round(decimals=2))
     assert isclose(row["loss"], loss, rel_tol=1e-5) and isclose(row["accuracy"], right)
+
+
+class Averaging(nn.Module):
+    """A layer that keeps a running mean, which it does not save."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weighting = nn.Linear(64, 10)
+        self.register_buffer("mean", torch.zeros(64), persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x.flatten(1)
+        if self.training:
+            with torch.no_grad():
+                self.mean.lerp_(x.mean(0), 0.1)
+        return self.weighting(x - self.mean)
+
+
+def test_buffers_that_are_not_saved_are_in_a_checkpoint(tmp_path, monkeypatch):
+    recipe, options = replace(PLAIN, epochs=3), {"seed": 3, "device": "cpu"}
+    network, source = Averaging(), dataset(40)
+    whole = train(network, source, recipe, **options)
+    options["checkpoint"] = tmp_path / "training"
+    interrupted(monkeypatch, 2, network, source, recipe, **options)
+    resumed = train(network, source, recipe, **options)
+    assert same(resumed.network, whole.network) and torch.equal(resumed.network.mean, whole.network.mean)
+
+
+def test_biases_of_a_module_that_is_called_a_weight_do_not_decay():
+    network = Averaging()
+    nn.utils.parametrizations.weight_norm(network.weighting)
+    recipe = replace(PLAIN, weight_decay=0.1)
+    decayed, others = (g["params"] for g in build_optimizer(recipe, network.named_parameters()).param_groups)
+    assert len(decayed) == 2 and [id(p) for p in others] == [id(network.weighting.bias)]
 
 
 def test_which_parameters_decay_and_move():

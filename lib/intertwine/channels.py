@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from intertwine.features import channel_axis, lookup, run_batch
+from intertwine.features import lookup, run_batch
 
 # layers by the axis of their outputs that counts units, where there are more than two axes
 CHANNELS_FIRST = (
@@ -71,7 +71,7 @@ def turn(X: Float[Tensor, "n ..."], *, back: bool = False) -> Float[Tensor, "n .
 
 
 class _Run(NamedTuple):
-    """One run: what the layers return, what wrote channels, in turn, and which of these came last before each."""
+    """What the layers return, what wrote channels, in turn, and which of them came last before each."""
 
     outputs: dict[str, Tensor]
     writers: list[tuple[nn.Module, tuple[int, ...]]]

@@ -63,6 +63,11 @@ def _keep(
             f"module of its own."
         )
     found = first_tensor(output, name)
+    if found.is_nested:  # on torch's fast path
+        raise ValueError(
+            f"Expected layer {name!r} to return one tensor, was given a nested one of a padded transformer: "
+            f"call torch.backends.mha.set_fastpath_enabled(False) first."
+        )
     # (t, n, c) has no row for each image, and would be joined along time
     if found is not output and found.ndim == 3 and not getattr(module, "batch_first", True):
         raise ValueError(

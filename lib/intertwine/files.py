@@ -113,7 +113,7 @@ def write_whole(path: str | Path) -> Iterator[Path]:
     Args:
         path: of the finished file.
     """
-    path = Path(path)
+    path = Path(os.path.realpath(path))  # what a link points to, and not the link, is replaced
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{secrets.token_hex(6)}.part.{path.name}")
     try:

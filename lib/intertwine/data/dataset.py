@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -36,9 +37,9 @@ class Dataset:
     checksum: str
     """SHA-256 of the raw pixels and labels, whatever files they came from. Trained networks and recorded
     tables are found by it."""
-    hashed: tuple[object, ...] = field(default=(), repr=False)
-    """The checksum, and the tensors that it is of. `replace(data, images=..., hashed=())` leaves the checksum
-    as it is, for the same data in another form."""
+    hashed: tuple[Any, ...] = field(default=(), repr=False)
+    """The checksum, and the tensors that it is of, each with how often torch had seen it changed in place.
+    `replace(data, images=..., hashed=())` leaves the checksum as it is, for the same data in another form."""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -66,12 +67,27 @@ class Dataset:
         return replace(self, images=self.images[at], labels=self.labels[at], checksum=checksum)
 
     def __post_init__(self) -> None:
-        tensors = (self.images, self.labels, self.mean, self.std)
         known, *before = self.hashed or (None,)
         # `replace` with other tensors passes the old checksum on: then it is computed anew
-        if known == self.checksum and any(a is not b for a, b in zip(before, tensors, strict=True)):
-            object.__setattr__(self, "checksum", tensor_digest(*tensors))
-        object.__setattr__(self, "hashed", (self.checksum, *tensors))
+        if known == self.checksum and not self._is_of(before):
+            object.__setattr__(self, "checksum", tensor_digest(*self._tensors))
+        self._remember()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._remember()  # the tensors of a copy count anew
+
+    def _remember(self) -> None:
+        object.__setattr__(self, "hashed", (self.checksum, *((x, _changes(x)) for x in self._tensors)))
+
+    @property
+    def _tensors(self) -> tuple[Tensor, ...]:
+        return self.images, self.labels, self.mean, self.std
+
+    def _is_of(self, hashed: Sequence[tuple[Tensor, int]]) -> bool:
+        """Whether these are the tensors, as they were then."""
+        pairs = zip(hashed, self._tensors, strict=True)
+        return all(x is y and count == _changes(y) for (x, count), y in pairs)
 
     @classmethod
     def of(
@@ -144,12 +160,21 @@ class Dataset:
         return cls(name, split, images, labels, tuple(classes), means, stds, checksum)
 
 
+def _changes(x: Tensor) -> int:
+    return 0 if x.is_inference() else x._version  # such tensors count none
+
+
 def check_dataset(given: object) -> None:
-    """Raise TypeError, in one sentence, unless this is a `Dataset`."""
+    """Raise an error, in one sentence, unless this is a `Dataset` whose checksum is that of its tensors."""
     if not isinstance(given, Dataset):
         raise TypeError(
             f"Expected a Dataset, was given a {type(given).__name__}: use Dataset.of(images, labels), with "
             f"the tensors of all images and labels."
+        )
+    if not given._is_of(given.hashed[1:]):
+        raise ValueError(
+            "Expected a data set as it was made, was given one whose tensors were changed in place, so that "
+            "its checksum is of others: make one with Dataset.of(images, labels) after the change."
         )
 
 

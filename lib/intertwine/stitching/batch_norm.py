@@ -15,7 +15,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 from intertwine import devices
 from intertwine.chains import hooked, layers_of
 from intertwine.stitching.maps import Birkhoff, Stitch
-from intertwine.training.outputs import Values, evaluating
+from intertwine.training.outputs import Values, as_tuple, evaluating
 
 REESTIMATED = 10_000  # training images that the statistics are averaged over
 
@@ -35,15 +35,18 @@ def reestimate(network: nn.Module, batches: Iterable[Values]) -> None:
         tensor([2., 2.])
 
     The network is changed in place. It runs in its own type, in which it is judged. Of the batches, on its
-    device, the first 10,000 images are used. Every batch counts alike, also a last, smaller one.
+    device, the first 10,000 images are used. Every batch counts alike, also a last, smaller one; but a single
+    image behind others, which has no variance, is left out.
     """
     norms, seen = tracked(network), 0
     if not norms:
         return  # nothing would learn from the batches
     with evaluating(network), torch.no_grad(), averaging(norms):
         for inputs in batches:
-            network(inputs)
-            if (seen := seen + len(inputs[0] if isinstance(inputs, tuple) else inputs)) >= REESTIMATED:
+            count = len(as_tuple(inputs)[0])
+            if count > 1 or not seen:
+                network(inputs)
+            if (seen := seen + count) >= REESTIMATED:
                 break
 
 

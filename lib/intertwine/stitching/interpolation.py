@@ -28,9 +28,9 @@ def between(model1: nn.Module, model2: nn.Module, fraction: float) -> nn.Module:
         fraction: t, of the way from model 1 (0) to model 2 (1).
 
     Raises:
-        ValueError: networks of unlike names or shapes.
+        ValueError: networks of unlike names or shapes, or of unlike buffers of whole numbers, such as an
+            order of channels. Counts of batches stay those of model 1.
     """
-    # buffers of whole numbers, such as counts of batches, stay those of model 1
     network = copy.deepcopy(model1)
     first, others = model1.state_dict(), model2.state_dict()
     for name in [*first, *others]:
@@ -43,6 +43,11 @@ def between(model1: nn.Module, model2: nn.Module, fraction: float) -> nn.Module:
     for name, x in network.state_dict().items():
         if x.is_floating_point() or x.is_complex():  # from `first`, as tied weights have two names
             x.copy_(torch.lerp(first[name], others[name].to(x), fraction))
+        elif not (name.endswith("num_batches_tracked") or torch.equal(x, others[name].to(x))):
+            raise ValueError(
+                f"Expected networks of equal {name!r}, as nothing lies between whole numbers, was given two: "
+                f"give both networks the same."
+            )
     return network
 
 

@@ -270,8 +270,10 @@ def climb(ladders: list[Ladder]) -> list[list[dict[Any, dict[str, float]]]]:
     if len(lengths) != 1:
         raise ValueError(f"Expected ladders of one number of epochs, was given {sorted(lengths) or 'none'}.")
     histories: list[list[dict[Any, dict[str, float]]]] = [[] for _ in ladders]
+    networks = nn.ModuleList(each.model2 for each in ladders)
     for number in range(ladders[0].recipe.epochs):
-        found = run_epoch([each.steps for each in ladders], number)
+        with devices.safe_kernels(networks):
+            found = run_epoch([each.steps for each in ladders], number)
         for ladder, (losses, _), history in zip(ladders, found, histories, strict=True):
             judged = ladder.judge()
             for (name, row), loss in zip(judged.items(), losses, strict=True):

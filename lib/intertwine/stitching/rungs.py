@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from intertwine.chains import is_chain, layers_of
-from intertwine.checks import kind
 from intertwine.channels import turned
+from intertwine.checks import kind
 from intertwine.features import activations, channel_axis
 from intertwine.stitching.maps import Birkhoff, Stitch
 from intertwine.stitching.stitch_recipes import StitchRecipe

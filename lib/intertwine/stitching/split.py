@@ -57,7 +57,8 @@ def split(model: nn.Module, layer: str, *, shortcuts: bool = False) -> tuple[nn.
     calls = [node for node in graph.nodes if node.op == "call_module" and node.target == layer]
     if len(calls) != 1:
         times = "not called" if not calls else f"called {len(calls)} times"
-        raise ValueError(
+        # torch.fx follows one branch of a forward, and a run may follow another
+        raise (ValueError if calls else Untraceable)(
             f"Expected layer {layer!r} to be called once in a run, it is {times}: cut at another layer, or "
             f"give every call a module of its own."
         )

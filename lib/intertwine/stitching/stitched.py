@@ -11,9 +11,9 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, fx, nn
 
+from intertwine.channels import CHANNELS_FIRST, CHANNELS_LAST, turn, turned
 from intertwine.data import Dataset
 from intertwine.data.dataset import check_dataset
-from intertwine.channels import CHANNELS_FIRST, CHANNELS_LAST, turn, turned
 from intertwine.features import channel_axis, lookup
 from intertwine.stitching.split import Untraceable, by_hooks, split
 from intertwine.stitching.stitch_recipes import STILL, StitchRecipe

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from intertwine import devices
 from intertwine.stitching.batch_norm import reestimate, tracked
 from intertwine.stitching.junction import Junction
 from intertwine.stitching.maps import Stitch
@@ -85,7 +86,8 @@ class Training:
         for module in (self.layer, *norms):
             module.train()
         how = {"seed": self.seed, "dtype": self.junction.dtype, **hooks}
-        row = epoch(self.objective.logits, batches, self.optimizer, self.recipe, number, **how)
+        with devices.safe_kernels(self.rest):  # which `epoch` is not given
+            row = epoch(self.objective.logits, batches, self.optimizer, self.recipe, number, **how)
         self.rows.append(row)
         self.rest.eval()
         if (now := self._judge(row)) > self.rank:

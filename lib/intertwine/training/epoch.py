@@ -50,7 +50,7 @@ def build_optimizer(
         decays: whether the parameter of a name decays; by default those called a weight do, and all if
             `recipe.decay_biases`.
     """
-    chosen = decays or (lambda name: recipe.decay_biases or "weight" in name)
+    chosen = decays or (lambda name: recipe.decay_biases or _is_weight(name))
     named = [(name, parameter) for name, parameter in parameters if parameter.requires_grad]
     if not named and recipe.epochs:
         raise ValueError(
@@ -66,6 +66,12 @@ def build_optimizer(
         return torch.optim.Adam(groups, lr=recipe.lr, fused=fused)
     momentum = recipe.momentum
     return torch.optim.SGD(groups, lr=recipe.lr, momentum=momentum, nesterov=momentum > 0, fused=fused)
+
+
+def _is_weight(name: str) -> bool:
+    *modules, last = name.split(".")
+    # a parametrization calls what it makes a weight from `weight.original0`
+    return "weight" in (modules[-1] if modules and last.startswith("original") else last)
 
 
 def epoch(

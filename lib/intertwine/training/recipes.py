@@ -1,6 +1,7 @@
 """A training protocol as data."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar
 
 VERSION = 1  # of this folder: raise it when the same recipe and seeds give other weights
@@ -101,8 +102,10 @@ class Recipe:
                 raise ValueError(
                     f"Expected {name} to be a whole number of at least {least}, was given {value!r}."
                 )
-        if not isinstance(self.lr, int | float) or not self.lr > 0:
+        if not isinstance(self.lr, int | float) or not 0 < self.lr < inf:
             raise ValueError(f"Expected a learning rate lr above 0, was given {self.lr!r}.")
+        if not isinstance(self.weight_decay, int | float) or not 0 <= self.weight_decay < inf:
+            raise ValueError(f"Expected a weight_decay of 0 or more, was given {self.weight_decay!r}.")
         for name, known in self.choices.items():
             if (value := getattr(self, name)) not in known:
                 raise ValueError(f"Expected {name} to be one of {', '.join(known)}, was given {value!r}.")

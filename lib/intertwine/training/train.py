@@ -74,9 +74,9 @@ def train(
         freeze: a layer of a network that is a `torch.nn.Sequential`, by name; all train when not given.
         validation: images whose accuracy the history records after every epoch.
         checkpoint: a file that is written after every epoch, and from which an interrupted training goes on.
-            It is taken where the network, as it prints itself, its weights, their names, those that learn,
-            the recipe, the seed, `freeze` and both data sets are the same. What a module of your own does
-            not print, such as the text of its forward, does not count.
+            It is taken where the network, as it prints itself, the numbers and words that its modules hold,
+            its weights, their names, those that learn, the recipe, the seed, `freeze` and both data sets are
+            the same. The text of a module's forward does not count.
         seed: of the order of the data, of their augmentation and of dropout; the initial weights are the
             network's own.
         device: as `intertwine.devices.pick` takes it; the trained network is there.
@@ -132,6 +132,7 @@ def train(
             if checkpoint:
                 # with the optimiser's moments, so that an interrupted training ends in the same weights
                 content = {"network": network.state_dict(), "optimizer": optimizer.state_dict()}
+                content["buffers"] = _unsaved(network)
                 files.save_tensors(checkpoint, content | {"stamp": stamp, "history": rows})
             bar.set_postfix(loss=f"{row['loss']:.3f}", accuracy=f"{row['accuracy']:.1%}", refresh=False)
     # freezing has switched off the gradients of the front
@@ -162,12 +163,29 @@ def _parts(network: nn.Module, freeze: str | None) -> tuple[nn.Module, nn.Module
 
 
 def _content(network: nn.Module) -> tuple[object, ...]:
-    """What tells a network from others: its printout, its weights by name, and which of them learn."""
-    state = network.state_dict()
+    """What tells a network from others: printout, settings, weights and buffers by name, and what learns."""
+    state = network.state_dict() | _unsaved(network)
     # a module may print a function of its own, with an address that is another in each process
     text = re.sub(r" at 0x\w+", "", str(network))
     learn = [name for name, parameter in network.named_parameters() if parameter.requires_grad]
-    return text, [*state], tensor_digest(*state.values()), learn
+    # what torch does not print: the activation of an RNN, heads of attention, options of pooling
+    settings = {name: _settings(module) for name, module in network.named_modules()}
+    return text, settings, [*state], tensor_digest(*state.values()), learn
+
+
+def _settings(module: nn.Module) -> dict[str, str]:
+    """The numbers, words and functions that a module holds, but for its mode."""
+    held = {name: x for name, x in vars(module).items() if name != "training" and name[0] != "_"}
+    plain = {name: getattr(x, "__name__", x) for name, x in held.items()}
+    return {
+        k: repr(x) for k, x in plain.items() if x is None or isinstance(x, bool | int | float | str | tuple)
+    }
+
+
+def _unsaved(network: nn.Module) -> dict[str, Tensor]:
+    """The buffers that a state leaves out, though a training may change them."""
+    state = network.state_dict()
+    return {name: x for name, x in network.named_buffers() if name not in state}
 
 
 def _restore(path: Path, stamp: str, network: nn.Module, optimizer: torch.optim.Optimizer) -> list[Row]:
@@ -182,4 +200,6 @@ def _restore(path: Path, stamp: str, network: nn.Module, optimizer: torch.optim.
         )
     network.load_state_dict(saved["network"])
     optimizer.load_state_dict(saved["optimizer"])
+    for name, x in _unsaved(network).items():
+        x.copy_(saved["buffers"][name])
     return saved["history"]
