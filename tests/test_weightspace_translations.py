@@ -155,10 +155,14 @@ def test_a_stream_of_tied_embeddings_is_not_centred_and_a_warning_says_so():
         assert centre(find_symmetries(model, tokens), model, tokens).dimension == 0
 
 
-def test_a_folded_model_is_a_copy():
+@pytest.mark.parametrize("verb", [fold_biases, centre])
+def test_a_folded_model_is_a_copy_and_stays_one_while_it_is_trained(verb):
     model, x = built(Attention, 5, 4, 6)
     before = copy.deepcopy(model.state_dict())
-    fold_biases(find_symmetries(model, x), model, x)
+    folded = verb(find_symmetries(model, x), model, x).model
+    with torch.no_grad():
+        for p in [*folded.parameters(), *folded.buffers()]:
+            p += 1
     assert all(x.equal(before[name]) for name, x in model.state_dict().items())
 
 
