@@ -184,6 +184,25 @@ def test_no_bias_is_folded_through_an_activation_that_is_on_at_all_places_of_the
         assert not found.folded and found.dimension == 0
 
 
+class Slopes(nn.Module):
+    """A leaky ReLU with a slope for each unit, written by hand."""
+
+    def __init__(self):
+        super().__init__()
+        self.slope = nn.Parameter(torch.full((4,), 0.25))
+
+    def forward(self, x):
+        return torch.where(x > 0, x, self.slope * x)
+
+
+@pytest.mark.parametrize("activation", [lambda: nn.PReLU(4), Slopes])
+def test_slopes_of_units_that_are_positive_on_all_inputs_are_no_biases(activation):
+    net = nn.Sequential(nn.Linear(3, 4), activation(), nn.Linear(4, 2)).eval()
+    nn.init.constant_(net[0].bias, 9.0)
+    x = torch.rand(8, 3, generator=generator(0))
+    assert not fold_biases(find_symmetries(net, x), net, x).folded
+
+
 @pytest.mark.parametrize("n", [0, 1])
 def test_no_bias_is_folded_that_a_small_or_empty_batch_cannot_see(n):
     for seed in range(5):
