@@ -1,4 +1,4 @@
-"""The parameters that a run adds to its values, as biases are; a slope or a bound acts on some values only."""
+"""Parameters that a run adds to its values, as biases are; slopes and bounds act on some values only."""
 
 from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.rules.infer import LAYERS, OF_SHAPE, RULES
