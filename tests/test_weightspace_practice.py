@@ -568,6 +568,25 @@ def test_writers_times_s_and_readers_divided_by_s_compute_the_same_whatever_made
         assert changed == {f"{first}.weight", f"{first}.bias"}
 
 
+class Tied(nn.Module):
+    """One weight that writes the units and, transposed, reads them: of words, or of an autoencoder."""
+
+    def __init__(self, words: bool) -> None:
+        super().__init__()
+        self.words, self.W, self.inner = words, nn.Parameter(torch.randn(7, 4)), nn.Linear(4, 4)
+
+    def forward(self, x):
+        h = F.embedding(x, self.W) if self.words else x @ self.W
+        return (h + self.inner(F.layer_norm(h, (4,)))) @ self.W.T
+
+
+@pytest.mark.parametrize("x", [torch.arange(7), torch.randn(5, 7, generator=generator())])
+def test_a_weight_that_writes_and_reads_a_space_has_no_outputs_to_transform(x):
+    space = find_symmetries(model := Tied(not x.is_floating_point()).eval(), x)
+    with pytest.raises(ValueError, match=r"both writes and reads, was given .* with W: make two"):
+        transform_outputs(space, model, {0: torch.eye(4)})
+
+
 TOLD = {
     "two": lambda y: (y, y),
     "nan": lambda y: (y, (y - 9).log()),

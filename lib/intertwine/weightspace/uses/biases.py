@@ -12,8 +12,8 @@ from intertwine.weightspace.act.action import State
 from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.rules.axes import single
 from intertwine.weightspace.solve.hidden import HiddenSpace
-from intertwine.weightspace.uses.added import added
 from intertwine.weightspace.uses.check import Point, noisy, outputs, unchanged
+from intertwine.weightspace.uses.entering import added
 from intertwine.weightspace.uses.mappings import Entries, on_axis
 from intertwine.weightspace.uses.messages import check_space, warn_of, why
 
