@@ -38,12 +38,13 @@ def transform_outputs(
             the group.
 
     Raises:
-        ValueError: a matrix of another size, a space that something else than linear layers writes, or that
-            one weight writes and reads, as tied embeddings do.
+        ValueError: a matrix of another size, a space by two of its names, or one that something else than
+            linear layers writes, or that one weight writes and reads, as tied embeddings do.
     """
     check_space(space)
     moved = space.state(model)
     space.check_finite(moved)
+    space.moves({key: space[key].identity() for key in matrices})  # refuses a space by two of its names
     for key, A in matrices.items():
         hidden, seen = space.lookup(key)
         if A.shape != (hidden.size, hidden.size):
