@@ -142,7 +142,8 @@ def _vanishing(space: WeightSpace, model: nn.Module, logs: Logs) -> list[str]:
                     for i, c in enumerate(hidden.vector(factor), start[hidden.name]):
                         powers[i] += c
             # of a gain 1 + w the parameter w may grow, but becomes no smaller for ever
-            names.setdefault(tuple(powers), "" if k in run.parts and run.parts[k].shift else name)
+            own = "" if k in run.parts and run.parts[k].shift else name
+            names[tuple(powers)] = names.get(tuple(powers)) or own
     rows = torch.tensor([*names], dtype=torch.float64)
     total = rows[[bool(name) for name in names.values()]].sum(0)
     # a direction in which all powers are at least 0, and as many as possible are larger
