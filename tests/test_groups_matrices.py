@@ -362,3 +362,18 @@ def test_a_scalar_is_an_element_up_to_the_rounding_of_its_dtype():
         powers = (group.generator ** torch.arange(-3, 4, dtype=torch.float64)).to(dtype)
         assert group.contains(powers) and not group.contains(powers * 1.2)
     assert group.contains(group.generator**2) and not group.contains(group.generator**2 * (1 + 1e-6))
+
+
+@pytest.mark.parametrize("group", [GReLU(3), Monomial(3, ScalarGroup("discrete", generator=2.0))])
+def test_where_scalars_would_tend_to_0_rows_are_assigned_by_the_scalar_1_that_they_get(group):
+    """Of opposite rows no scalar is nearest; a pair of them costs what it costs with the scalar 1."""
+    for seed in range(20):
+        X, Y = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(seed)).double()
+        size, inner = Y.square().sum(1), X @ Y.T
+        d = group.scalars.nearest(inner / size)
+        d = torch.where(d == 0, 1.0, d)
+        costs = (X[:, None] - d[:, :, None] * Y).square().sum(2)
+        orders = itertools.permutations(range(3))
+        least = min(sum(costs[i, j] for i, j in enumerate(order)) for order in orders)
+        torch.testing.assert_close((X - group.best(X, Y) @ Y).square().sum(), least)
+    assert GReLU(1).best(-torch.ones(1, 1), torch.ones(1, 1)) == 1

@@ -23,7 +23,7 @@ def perceptron(seed: int, *widths: int, activation: type[nn.Module] = nn.ReLU) -
 
 
 def squared_norm(model: nn.Module) -> float:
-    return sum(p.detach().square().sum().item() for p in model.parameters())
+    return sum(p.detach().abs().square().sum().item() for p in model.parameters())
 
 
 class Pieces(nn.Module):
@@ -110,3 +110,52 @@ def test_spaces_whose_matrices_are_left_alone_are_undetermined():
     space = find_symmetries(model, X)
     assert balance(space, model).undetermined == ("2",) == tuple(x.name for x in space.spaces if x.matrices)
     assert balance(find_symmetries(perceptron(0, 4), X), perceptron(0, 4)).undetermined == ()
+
+
+class OneSided(nn.Module):
+    """A weight of which only the directions of its rows count, or their signs."""
+
+    def __init__(self, way: str) -> None:
+        super().__init__()
+        self.way, self.W, self.last = way, nn.Parameter(torch.randn(4, 3)), nn.Linear(4, 2)
+
+    def forward(self, x):
+        if self.way == "sign of values":
+            return self.last(nn.functional.linear(x, self.W).sign())
+        sizes = self.W.abs().amax(1, keepdim=True)
+        return self.last(nn.functional.linear(x, self.W / sizes).relu())
+
+
+@pytest.mark.parametrize("way", ["weight norm", "sign of values", "largest of weights"])
+def test_without_a_smallest_norm_one_sentence_says_so(way):
+    layers = nn.utils.parametrizations.weight_norm(nn.Linear(3, 4)), nn.ReLU(), nn.Linear(4, 2)
+    model = (nn.Sequential(*layers) if way == "weight norm" else OneSided(way)).double().eval()
+    space = find_symmetries(model, X)
+    assert space.dimension >= 4
+    with pytest.raises(ValueError, match=r"given .*(original1|W), which can be arbitrarily small"):
+        balance(space, model)
+    smaller = imbalance(space, model)[space.spaces[0].name]
+    assert (smaller != 0).any()  # along a scaling the norm changes, but it has no smallest value
+
+
+def test_gradients_are_taken_whatever_the_mode_is_and_complex_parameters_count_by_their_size():
+    class Complex(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.net, self.factor = perceptron(0, 4), nn.Parameter(torch.ones(2, dtype=torch.complex128))
+
+        def forward(self, x):
+            return self.net(x) * self.factor
+
+    for model in (perceptron(0, 4), Complex().eval()):
+        space = find_symmetries(model, X)
+        expected, smallest = imbalance(space, model), squared_norm(balance(space, model).model)
+        for mode in (torch.no_grad(), torch.inference_mode()):
+            with mode:
+                for each in (
+                    model,
+                    space.act(model, {}),
+                ):  # of which inference mode makes tensors of its kind
+                    torch.testing.assert_close(imbalance(space, each), expected)
+                    found = balance(space, each).model
+            assert squared_norm(found) == pytest.approx(smallest)

@@ -135,6 +135,34 @@ def test_activations_recover_a_planted_permutation_too(name):
         assert torch.equal(found[k].order, move.order)
 
 
+class Places(nn.Module):
+    """Tokens mixed between two transposes, a gain that is made of weights, and heads cut of one layer."""
+
+    def __init__(self):
+        super().__init__()
+        self.enter, self.norm, self.qkv = nn.Linear(4, 6), nn.LayerNorm(6), nn.Linear(6, 18)
+        self.up, self.down, self.out = nn.Linear(5, 7), nn.Linear(7, 5), nn.Linear(6, 2)
+        self.gain = nn.Parameter(torch.randn(6))
+
+    def forward(self, x):
+        x = self.enter(x) * nn.functional.softplus(self.gain)
+        x = x + self.down(nn.functional.gelu(self.up(self.norm(x).mT))).mT
+        q, k, v = self.qkv(x).unflatten(-1, (2, 9)).transpose(1, 2).chunk(3, -1)
+        return self.out(((q @ k.mT).softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+
+@pytest.mark.parametrize("group", [None, "permutation"])
+def test_activations_at_places_that_move_and_values_of_weights_say_nothing_of_units(group):
+    torch.manual_seed(0)
+    model, x = Places().double().eval(), torch.randn(100, 5, 4, dtype=torch.float64)
+    space = find_symmetries(model, x, group=group)
+    assert {"up.weight", "norm"} <= {name for each in space.spaces for name in (each.name, *each.names)}
+    for seed in range(3):
+        other = space.act(model, space.sample(generator(seed)))
+        found = match(space, model, other, inputs=x)
+        assert found.undetermined == () and difference(found.model, model) < 1e-6
+
+
 def test_matching_brings_independent_models_closer_and_keeps_their_function():
     model, inputs, space = built("vgg")
     other = randomise(vgg(7), generator(7))

@@ -2,6 +2,7 @@
 
 import copy
 import re
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -242,6 +243,23 @@ def test_an_element_that_unties_two_weights_does_not_act_on_a_model_where_they_a
     moved = space.act(tied, {"up": torch.eye(32)[torch.randperm(32, generator=generator())]})
     assert moved.head.weight is moved.embed.weight
     assert relative_error(moved(TOKENS), tied(TOKENS)) < 1e-9
+
+
+def test_of_norms_of_queries_and_keys_that_share_a_scalar_one_is_folded_and_the_other_named():
+    def forward(s, x):
+        q, k = (f(x).unflatten(-1, (2, 3)).transpose(1, 2) for f in (s.q, s.k))
+        return (s.one(q) @ s.two(k).mT).flatten(1)
+
+    parts = {"q": nn.Linear(4, 6), "k": nn.Linear(4, 6), "one": nn.RMSNorm(3), "two": nn.RMSNorm(3)}
+    model, x = randomise(zoo.Net(forward, **parts), generator()), normal(2, 5, 4).double()
+    model.two.weight.data[1] = 0  # which no scalar makes 1
+    space = find_symmetries(model, x)
+    for norms, said in ((None, "two .* one"), (["two"], ""), (["one", "two"], "two .* one")):
+        with pytest.warns(UserWarning, match=f"^Not folded: {said}") if said else nullcontext():
+            found = fold(space, model, norms).model
+        assert relative_error(found(x), model(x)) < 1e-12
+        assert found.get_submodule((norms or ["one"])[0]).weight.abs().tolist() == pytest.approx([1.0] * 3)
+        model.two.weight.data[1] = 2
 
 
 def test_where_nothing_can_be_folded_one_sentence_says_so():
@@ -566,6 +584,25 @@ def test_writers_times_s_and_readers_divided_by_s_compute_the_same_whatever_made
         turned = transform_outputs(space, model, {each.space: 2 * torch.eye(each.units)})
         changed = {k for k, w in turned.named_parameters() if not w.equal(model.get_parameter(k))}
         assert changed == {f"{first}.weight", f"{first}.bias"}
+
+
+class Tied(nn.Module):
+    """One weight that writes the units and, transposed, reads them: of words, or of an autoencoder."""
+
+    def __init__(self, words: bool) -> None:
+        super().__init__()
+        self.words, self.W, self.inner = words, nn.Parameter(torch.randn(7, 4)), nn.Linear(4, 4)
+
+    def forward(self, x):
+        h = F.embedding(x, self.W) if self.words else x @ self.W
+        return (h + self.inner(F.layer_norm(h, (4,)))) @ self.W.T
+
+
+@pytest.mark.parametrize("x", [torch.arange(7), torch.randn(5, 7, generator=generator())])
+def test_a_weight_that_writes_and_reads_a_space_has_no_outputs_to_transform(x):
+    space = find_symmetries(model := Tied(not x.is_floating_point()).eval(), x)
+    with pytest.raises(ValueError, match=r"both writes and reads, was given .* with W: make two"):
+        transform_outputs(space, model, {0: torch.eye(4)})
 
 
 TOLD = {

@@ -155,10 +155,14 @@ def test_a_stream_of_tied_embeddings_is_not_centred_and_a_warning_says_so():
         assert centre(find_symmetries(model, tokens), model, tokens).dimension == 0
 
 
-def test_a_folded_model_is_a_copy():
+@pytest.mark.parametrize("verb", [fold_biases, centre])
+def test_a_folded_model_is_a_copy_and_stays_one_while_it_is_trained(verb):
     model, x = built(Attention, 5, 4, 6)
     before = copy.deepcopy(model.state_dict())
-    fold_biases(find_symmetries(model, x), model, x)
+    folded = verb(find_symmetries(model, x), model, x).model
+    with torch.no_grad():
+        for p in [*folded.parameters(), *folded.buffers()]:
+            p += 1
     assert all(x.equal(before[name]) for name, x in model.state_dict().items())
 
 
@@ -178,6 +182,25 @@ def test_no_bias_is_folded_through_an_activation_that_is_on_at_all_places_of_the
         net, x = nn.Sequential(*layers).eval(), torch.randn(8, 1, 12, 12)
         found = fold_biases(find_symmetries(net, x), net, x)
         assert not found.folded and found.dimension == 0
+
+
+class Slopes(nn.Module):
+    """A leaky ReLU with a slope for each unit, written by hand."""
+
+    def __init__(self):
+        super().__init__()
+        self.slope = nn.Parameter(torch.full((4,), 0.25))
+
+    def forward(self, x):
+        return torch.where(x > 0, x, self.slope * x)
+
+
+@pytest.mark.parametrize("activation", [lambda: nn.PReLU(4), Slopes])
+def test_slopes_of_units_that_are_positive_on_all_inputs_are_no_biases(activation):
+    net = nn.Sequential(nn.Linear(3, 4), activation(), nn.Linear(4, 2)).eval()
+    nn.init.constant_(net[0].bias, 9.0)
+    x = torch.rand(8, 3, generator=generator(0))
+    assert not fold_biases(find_symmetries(net, x), net, x).folded
 
 
 @pytest.mark.parametrize("n", [0, 1])

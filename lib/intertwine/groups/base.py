@@ -163,7 +163,8 @@ class MatrixGroup(ABC):
 
         X and Y may not determine A. If they leave the sign of one direction open, the sign nearer to the
         identity matrix is taken. If they leave more open, A is the identity matrix; in a monomial group only
-        the open scalars are 1.
+        the open scalars are 1. So are those that would come nearer to 0 without end, as of opposite rows if
+        scalars are positive: no element is nearest then, and this is the nearest of those with 1 there.
 
         Args:
             X, Y: matrices of n rows and equally many columns.

@@ -56,10 +56,10 @@ class Monomial(MatrixGroup):
 
         size, inner = Y.square().sum(1), X @ Y.T
         best = self.scalars.nearest(torch.where(size > 0, inner / size, 1.0))
+        best = torch.where(best == 0, 1.0, best)  # 0 is no scalar, but the limit of ever nearer ones
         # ‖x_i − d y_j‖² without ‖x_i‖², which each row has whatever its partner
         columns = torch.as_tensor(linear_sum_assignment(best**2 * size - 2 * best * inner)[1])
-        scalars = best[torch.arange(self.n), columns]
-        return _matrix(columns, torch.where(scalars == 0, 1.0, scalars))
+        return _matrix(columns, best[torch.arange(self.n), columns])
 
     def _normal(self, W: Float[Tensor, "n k"], rounding: float) -> Float[Tensor, "n n"]:
         """A generic sum of each row gets size 1, and is positive, as far as scalars do it; another sorts."""

@@ -184,7 +184,7 @@ class WeightSpace:
         for key, each in given.items():
             hidden, factor = self.lookup(key)
             if hidden.index in found:
-                raise ValueError(f"Expected one element for {hidden.name}, was given another as {key!r}.")
+                raise ValueError(f"Expected each space once, was given {hidden.name} again, as {key!r}.")
             if not isinstance(each, Move):
                 check_tensor(each, f"the element of {hidden.name}")
             found[hidden.index] = hidden.element(each, factor)

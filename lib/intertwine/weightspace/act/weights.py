@@ -56,7 +56,8 @@ def with_state(run: Run, model: Any, state: Mapping[int, Tensor]) -> Any:
             # the weight's own precision, unless it was moved in a higher one, as a check in float64 does
             kind = old.dtype if x.dtype == part.of(old).dtype else x.dtype
             part.put(x, new.setdefault(id(old), old.detach().to(kind, copy=True)))
-        elif x is not old and not _agree(new.setdefault(id(old), x), x):
+        # a view of the old tensor is no new one: the copy would share memory with the model
+        elif x.data_ptr() != old.data_ptr() and not _agree(new.setdefault(id(old), x), x):
             raise ValueError(
                 ANEW.format(f"weights of its own for {run.names[k]}", "one tensor for it and another")
             )

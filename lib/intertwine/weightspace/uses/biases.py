@@ -13,6 +13,7 @@ from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.rules.axes import single
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.uses.check import Point, noisy, outputs, unchanged
+from intertwine.weightspace.uses.entering import added
 from intertwine.weightspace.uses.mappings import Entries, on_axis
 from intertwine.weightspace.uses.messages import check_space, warn_of, why
 
@@ -103,8 +104,7 @@ def fold_biases(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
                 steps.append(step)
                 break
     new = {k: x.detach() for k, x in space.state(model).items()}
-    # what was tried in float64, with noise, is done once to the weights as they are
-    for step in steps:
+    for step in steps:  # what was tried in float64, with noise, is done once to the weights as they are
         new = step(new) or new
     folded = {name: tuple(dict.fromkeys(into)) for name, into in folded.items()}
     return Folded(space.with_state(model, new), folded, sum(int(done.sum()) for done in gone.values()))
@@ -189,7 +189,7 @@ def _centred(x: Tensor, axis: int) -> Tensor:
 def _biases(space: WeightSpace) -> Iterator[tuple[Added, list[Way]]]:
     """Each bias, and the ways in which others may take it over, the simplest first."""
     run, solution = space.inference.run, space.solution
-    gains = {edge.gain for edge in solution.edges}
+    shifts = added(space) - {edge.gain for edge in space.inference.edges}
     named = {(run.stored(k)[0], run.parts.get(k, ())[2:]): k for k in run.names}
     for hidden in space.spaces:
         biases, means, readers = list[Added](), list[Added](), list[Added]()
@@ -201,13 +201,13 @@ def _biases(space: WeightSpace) -> Iterator[tuple[Added, list[Way]]]:
                     if space.inference.is_read(k, at, hidden.space):
                         # a run shows that something is added after a weight; by its name it is known to be
                         # this layer's bias
-                        added = f"{module}.{name.replace('weight', 'bias')}".lstrip(".")
-                        target = named.get((added, run.parts.get(k, ())[2:]))
+                        beside = f"{module}.{name.replace('weight', 'bias')}".lstrip(".")
+                        target = named.get((beside, run.parts.get(k, ())[2:]))
                         readers.append(place._replace(target=target))
                     # a batch norm subtracts its mean, so a bias before it may go from both
                     elif name == "running_mean":
                         means.append(place)
-                    elif k in space.inference.trainable - gains and len(label) == 1:
+                    elif k in shifts and len(label) == 1:
                         biases.append(place)
         for number, bias in enumerate(biases):
             # first that nobody takes it over, as softmax ignores what all keys have in common

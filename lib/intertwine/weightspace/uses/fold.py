@@ -48,36 +48,42 @@ def fold(space: WeightSpace, model: Any, norms: Collection[str] | None = None) -
         space: the symmetries of the network.
         model: the network, or its state dict.
         norms: the names of modules; by default all modules whose gain can be folded. Where others have a gain
-            that is not 1, a UserWarning names them, and the reason.
+            that is not 1, a UserWarning names them, and the reason. Of two that share their scalars, as norms
+            of queries and of keys, the first is folded, and the warning names the other.
 
     Raises:
         ValueError: a module without a gain that can be folded, or no such module at all.
     """
     check_space(space)
     state = space.state(model)
-    element, folded = dict[str, Move](), set[str]()
+    element, folded, beside = dict[str, Move](), set[str](), dict[str, str]()
     for hidden in space.spaces:
-        lengths, signs = [], []
+        asked = []
         for k, name in _gains(space, hidden):
             if k in state and (norms is None or name in norms):
                 factor = single(space.solution.labels[k][0])
                 assert factor is not None
                 # a gain of queries, say, is one vector for all heads
-                gain = state[k].detach().double().cpu().expand(hidden.blocks, -1)
-                # the scalar 1/|gain| makes the gain 1; a gain of 0 has none and keeps the scalar 1
-                lengths.append((factor, -torch.where(gain == 0, 1, gain.abs()).log()))
-                signs.append((hidden.parities(factor), gain < 0))
-                folded.add(name)
-        if lengths:
+                asked.append((name, factor, state[k].detach().double().cpu().expand(hidden.blocks, -1)))
+        if asked:
+            # the scalar 1/|gain| makes the gain 1; a gain of 0 has none and keeps the scalar 1
+            lengths = [(factor, -torch.where(gain == 0, 1, gain.abs()).log()) for _, factor, gain in asked]
             # several norms may share a space, as q and k: the first that determine its scalars decide
-            log, sign = solved(hidden, lengths, signs)
-            element[hidden.name] = hidden.identity()._replace(log=log, sign=sign)
+            log, sign = solved(hidden, lengths, [(hidden.parities(f), gain < 0) for _, f, gain in asked])
+            move = element[hidden.name] = hidden.identity()._replace(log=log, sign=sign)
+            sizes = {name: (hidden.scalars(move, f) * gain)[gain != 0].abs() for name, f, gain in asked}
+            folded |= {name for name, size in sizes.items() if ((size - 1).abs() < 1e-6).all()}
+            others = ", ".join(name for name in sizes if name in folded)
+            left = [name for name in sizes if name not in folded]
+            beside |= dict.fromkeys(left, f"{hidden.name} has one scalar for it and {others}")
     stay = {
         name: _reason(space, k)
         for k, name in _norms(space).items()
-        if k in state and name not in folded and (norms is not None or bool((state[k] != 1).any()))
+        if k in state
+        and name not in folded | beside.keys()
+        and (norms is not None or bool((state[k] != 1).any()))
     }
-    if missing := [name for name in norms or () if name not in folded]:
+    if missing := [name for name in norms or () if name not in folded | beside.keys()]:
         raise ValueError(
             f"Expected modules whose gains can be folded, was given {missing[0]!r}"
             f"{f' ({stay[missing[0]]})' if missing[0] in stay else ''}: choose among "
@@ -88,8 +94,7 @@ def fold(space: WeightSpace, model: Any, norms: Collection[str] | None = None) -
             f"Expected a model with a gain that can be folded, was given "
             f"{in_words(stay) or 'none, or batch norms alone'}: print the space to see which scalars it has."
         )
-    if norms is None:
-        warn_of("folded", stay)
+    warn_of("folded", beside | (stay if norms is None else {}))
     return Moved(space.act(model, element), space.element(element))
 
 

@@ -49,7 +49,8 @@ def match(
         space: the symmetries of both models; as found with group="permutation", the element permutes units
             and does nothing else, as in git re-basin.
         model1, model2: of the same shapes; they are not changed.
-        inputs: where given, units are assigned by their activations on these, which should be many.
+        inputs: where given, units are assigned by their activations on these, which should be many; by their
+            weights where the places of activations move, too, as channels do in a layer that mixes tokens.
         sweeps: the most repetitions over all spaces, by weights.
 
     Returns:
@@ -163,12 +164,13 @@ def _divided(x: Float[Tensor, "b n k"], sizes: Float[Tensor, "#b #n"]) -> Float[
 def by_activations(space: WeightSpace, first: list[Tensor], second: list[Tensor]) -> dict[int, Likeness]:
     """For each space of permutations, how alike the activations of units are, over inputs and positions."""
     result: dict[int, Likeness] = {}
+    seen = {*range(len(first))} & space.inference.given - space.inference.stacks.keys()  # no part of a layer
     for k, label in space.solution.labels.items():
+        if k not in seen or not space.solution.fits(k, first[k].shape):
+            continue
         for at, axis in enumerate(label):
-            factor = single(axis)
-            if k in space.inference.run.names or factor is None:
-                continue
-            if not space.solution.fits(k, first[k].shape):
+            factor, others = single(axis), (*label[:at], *label[at + 1 :])
+            if factor is None or space.solution.on(*others):  # units are compared place by place
                 continue
             hidden = space.solution.hidden(factor)
             if hidden.permuted and hidden.base is None:

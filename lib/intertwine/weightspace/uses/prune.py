@@ -28,7 +28,8 @@ def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]]
 
     All weights that share the space lose the same units. The function is the same where nothing reads what is
     removed, as of dead units and of those with weights of zeros after them; else it is that of the smaller
-    network. Sums and means over units, as in a layer norm, are then over fewer of them.
+    network. Sums and means over units, as in a layer norm or the number by which a spectral norm divides, are
+    then over fewer of them.
 
     Args:
         space: the symmetries of the network.
@@ -54,24 +55,27 @@ def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]]
     plain = eager(model)
     check_evaluation_mode(plain)
     run, tensors = space.inference.run, dict(named_tensors(plain))
-    stay: dict[tuple[str, int], Tensor] = {}
+    stay, left = dict[tuple[str, int], Tensor](), dict[int, int]()
     space.state(plain)  # refuses other shapes
+    space.moves({key: space[key].identity() for key in keep})  # refuses a space by two of its names
     for key, units in keep.items():
         if not isinstance(units, Iterable):
             raise TypeError(
                 f"Expected for {key!r} the units that stay, was given {units!r}: to keep so many, list which."
             )
-        hidden, kept = space[key], torch.as_tensor([*units], dtype=torch.long)
+        hidden, kept = space[key], torch.as_tensor([*units])
         if not hidden.permuted or hidden.base is not None:
             raise ValueError(
                 f"Expected spaces whose units can be removed, was given {hidden.name} with the group "
                 f"{hidden.group}: its units are mixed, or lie within blocks, which have to stay alike."
             )
-        if not len(kept) or len(kept.unique()) < len(kept) or kept.min() < 0 or kept.max() >= hidden.size:
+        integers = not kept.is_floating_point() and kept.dtype != torch.bool  # a mask has other numbers
+        if not integers or len(kept.unique()) < len(kept) or kept.min() < 0 or kept.max() >= hidden.size:
             raise ValueError(
-                f"Expected some of the units 0 to {hidden.size - 1} of {hidden.name}, each once, was given "
-                f"{kept.tolist()[:8]}."
+                f"Expected some of the units 0 to {hidden.size - 1} of {hidden.name}, each once and by its "
+                f"number, was given {kept.tolist()[:8]}."
             )
+        left[hidden.index] = len(kept)
         for index, k, entries, _ in entries_of(space, hidden):
             name, shape = run.stored(index)
             chosen = stay.setdefault((name, k), torch.arange(shape[k]))
@@ -92,5 +96,5 @@ def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]]
     for module, old in zip(small.modules(), plain.modules(), strict=True):
         if any(id(x) in new for x in [*old.parameters(recurse=False), *old.buffers(recurse=False)]):
             declare(module, rows.get(id(getattr(old, "weight", None))))
-    fit(small, plain, space, {space[key].index: len([*units]) for key, units in keep.items()}, inputs)
+    fit(small, plain, space, left, inputs)
     return small

@@ -9,6 +9,7 @@ from torch import Tensor
 from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.act.weights import AnyWeights
 from intertwine.weightspace.rules.axes import single
+from intertwine.weightspace.uses.entering import writers
 from intertwine.weightspace.uses.messages import check_space
 
 
@@ -37,11 +38,13 @@ def transform_outputs(
             the group.
 
     Raises:
-        ValueError: a matrix of another size, or a space that something else than linear layers writes.
+        ValueError: a matrix of another size, a space by two of its names, or one that something else than
+            linear layers writes, or that one weight writes and reads, as tied embeddings do.
     """
     check_space(space)
     moved = space.state(model)
     space.check_finite(moved)
+    space.moves({key: space[key].identity() for key in matrices})  # refuses a space by two of its names
     for key, A in matrices.items():
         hidden, seen = space.lookup(key)
         if A.shape != (hidden.size, hidden.size):
@@ -49,13 +52,19 @@ def transform_outputs(
                 f"Expected a matrix ({hidden.size}, {hidden.size}) for the space {hidden.name}, was given "
                 f"one of shape {tuple(A.shape)}."
             )
-        wanted = hidden.vector(seen), hidden.parities(seen)
+        wanted, writing = (hidden.vector(seen), hidden.parities(seen)), writers(space, hidden.index)
         for index, name in space.inference.run.names.items():
-            for k, axis in enumerate(space.solution.labels.get(index, ())):
-                # readers stay, which is what changes the function
-                if space.inference.is_read(index, k, hidden.space) or hidden not in space.solution.on(axis):
-                    continue
-                factor = single(axis)
+            label = space.solution.labels.get(index, ())
+            on = [k for k, axis in enumerate(label) if hidden in space.solution.on(axis)]
+            # readers stay, which is what changes the function
+            left = [k for k in on if not space.inference.is_read(index, k, hidden.space)]
+            if not left and index in writing:
+                raise ValueError(
+                    f"Expected a space that no weight both writes and reads, was given {hidden.name} with "
+                    f"{name}: make two weights of it, as untie does where two modules share one."
+                )
+            for k in left:
+                factor = single(label[k])
                 alike = factor is not None and (hidden.vector(factor), hidden.parities(factor)) == wanted
                 # AW under a mask that is turned, too, would be another matrix
                 if not alike or index not in space.inference.trainable:
