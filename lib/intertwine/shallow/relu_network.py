@@ -139,9 +139,11 @@ class ShallowReLU:
             8
         """
         if any(map(hooked, module.modules())):
+            one = any("forward" in vars(each) for each in module.modules())
             raise ValueError(
-                "Expected layers that compute what their weights say, was given a hook or a forward of one "
-                "instance, which may change that: remove it, as torch.nn.utils.remove_weight_norm does."
+                "Expected layers that compute what their weights say, was given "
+                f"{'a forward set on one instance' if one else 'a hook'}, which may change that: remove it, "
+                "as torch.nn.utils.remove_weight_norm does."
             )
         layers = _chain(module)
         flatten = layers[0] if layers and type(layers[0]) is nn.Flatten else None
@@ -150,8 +152,9 @@ class ShallowReLU:
         # exactly these layers: a norm or a dropout in between would be another function
         if [*map(type, layers)] != [nn.Linear, nn.ReLU, nn.Linear]:
             # a class of the user's may have the same name
-            own = [not type(layer).__module__.startswith("torch.") for layer in layers]
-            kinds = [kind(x) if mine else type(x).__name__ for x, mine in zip(layers, own, strict=True)]
+            names = [type(layer).__name__ for layer in layers]
+            plain = [type(x) is getattr(nn, name, type(x)) for x, name in zip(layers, names, strict=True)]
+            kinds = [n if own else kind(x) for x, n, own in zip(layers, names, plain, strict=True)]
             other = len(layers) == 3 and [*map(type, layers[::2])] == [nn.Linear, nn.Linear]
             advice = "of a module of your own, give nn.Sequential(own.first, nn.ReLU(), own.second)"
             if other:
