@@ -1,6 +1,7 @@
 """A sequence with a forward or a hook of its own is no plain chain anywhere; one with an `__init__` is."""
 
 import copy
+from types import MethodType
 
 import pytest
 import torch
@@ -82,6 +83,14 @@ def test_parts_of_a_chain_keep_names_and_share_modules():
     assert [*front._modules] == ["read", "act"] and [*back._modules] == ["write"]
     assert type(front) is type(back) is nn.Sequential and back.write is net.write
     torch.testing.assert_close(back(front(X)), net(X))
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_parts_of_a_chain_and_its_pooled_form_are_in_its_mode(training):
+    net = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.MaxPool2d(2)).train(training)
+    net[2].train(not training)
+    for other in (subchain(net), subchain(net, 1), pooled_first(net)):
+        assert other.training == training and net[2].training != training
 
 
 def test_it_is_stitched_and_its_parts_are_judged():
@@ -192,6 +201,22 @@ def test_hooks_of_a_part_stay_with_it(kind, layer):
     net = Nested(hooked(kind)).eval()
     front, back = split(net, layer)
     torch.testing.assert_close(back(front(X)), net(X))
+
+
+def test_a_forward_set_on_one_instance_counts_as_a_hook():
+    net = hooked("")
+    net.forward = MethodType(lambda self, x: x - nn.Sequential.forward(self, x), net)
+    assert not same_network(net, hooked(""), X).same
+    found = genni.outputs(net, genni.parameter_vector(net)[None], X)[0]
+    torch.testing.assert_close(found, net(X))
+    with pytest.raises(
+        ValueError, match="without hooks of its own, this Sequential has some, or a forward set"
+    ):
+        split(net, "1")
+    layers = nn.Conv2d(1, 2, 3), nn.ReLU(), nn.MaxPool2d(2)
+    layers[1].forward = MethodType(lambda self, x: -x, layers[1])
+    net, x = nn.Sequential(*layers).eval(), normal(3, 1, 8, 8)
+    torch.testing.assert_close(pooled_first(net)(x), net(x))
 
 
 def test_layers_with_hooks_are_neither_moved_nor_fused():

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from math import inf, nan
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 import pandas as pd
@@ -790,6 +791,12 @@ def perceptron(width: int) -> nn.Module:
     return nn.Sequential(nn.Linear(4, width), nn.ReLU(), nn.Linear(width, 3)).eval()
 
 
+class Locked(nn.Linear):
+    def __init__(self):
+        super().__init__(4, 2)
+        self.lock = Lock()
+
+
 NORMED = nn.Sequential(nn.Conv2d(3, 4, 1), nn.BatchNorm2d(4), nn.ReLU(), nn.Conv2d(4, 2, 1)).eval()
 MASKED = nn.Sequential(random_unstructured(nn.Linear(4, 4), "weight", 3), nn.GELU(), nn.Linear(4, 2)).eval()
 OF_MASK = find_symmetries(MASKED, X)
@@ -815,6 +822,10 @@ WITHOUT_SPACE = [
     partial(verify, NET, SPACE, ELEMENT, X),
 ]
 WEIGHTSPACE: Rows = [
+    (
+        r"a model that copy\.deepcopy can copy, .*lock.*: set that attribute to",
+        lambda: found(Locked().eval()),
+    ),
     (r"training: call model.eval", lambda: found(nn.Linear(4, 2))),
     (r"was given \(1, 5\), on which module .0. raises", lambda: found(NET, torch.zeros(1, 5))),
     (r"__bool__", lambda: found(Steered().eval())),

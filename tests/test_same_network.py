@@ -1,6 +1,8 @@
 """Two checkpoints are one network up to symmetry exactly where an element was acted with."""
 
 import copy
+from functools import partial
+from types import MethodType
 
 import pytest
 import torch
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from intertwine.same_network import same_network
+from intertwine.shallow import ShallowReLU
 from intertwine.weightspace import equivalent, find_symmetries, relative_error
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -242,6 +245,45 @@ def test_a_permutation_that_is_asked_for_is_found_and_a_scale_is_then_a_differen
     answer = same_network(net, permuted, x, group="permutation")
     assert answer.same is None, answer.reason
     assert f"once matched by a permutation, they first differ in unit {unit} of '0.weight'" in answer.reason
+
+
+class Linear(nn.Linear):
+    def forward(self, x):
+        return super().forward(x).abs()
+
+
+class ReLU(nn.ReLU):
+    def forward(self, x):
+        return x.tanh()
+
+
+def shallow(first=nn.Linear, middle=nn.ReLU, *more: nn.Module) -> nn.Sequential:
+    torch.manual_seed(0)
+    return nn.Sequential(first(3, 4), middle(), nn.Linear(4, 2), *more).eval()
+
+
+def patched() -> nn.Module:
+    net = shallow()
+    net[1].forward = MethodType(lambda self, x: x.sin(), net[1])
+    return net
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        partial(shallow, Linear),
+        partial(shallow, middle=ReLU),
+        patched,
+        lambda: shallow(nn.Linear, nn.ReLU, nn.Flatten(0)),
+        lambda: nn.Sequential(nn.Flatten(0, 0), *shallow(Linear)).eval(),
+    ],
+)
+def test_a_layer_that_only_looks_as_one_of_a_shallow_network_is_compared_by_what_it_computes(build):
+    x = torch.randn(50, 3, generator=generator(0))
+    assert not torch.equal(build()(x), shallow()(x))
+    assert same_network(shallow(), build(), x).same is False
+    with pytest.raises(ValueError, match=r"Expected (nn\.Sequential of|layers that compute)"):
+        ShallowReLU.from_module(build())
 
 
 def test_shallow_networks_may_be_in_bfloat16():

@@ -1,6 +1,7 @@
 """Networks as their users write and call them: no group is too large, and what stops a run is named."""
 
 import copy
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,7 +15,9 @@ from torch.nn.utils import parametrizations, prune
 from intertwine.weightspace import (
     balance,
     canonicalise,
+    equivalent,
     find_symmetries,
+    fold_biases,
     match,
     relative_error,
     rules,
@@ -325,6 +328,30 @@ def test_the_check_freezes_only_what_is_wrong(monkeypatch):
     assert "an element of it changed the outputs when checked" in space.to_frame()["why"].tolist()
 
 
+def test_the_check_sees_what_is_wrong_in_an_imaginary_part_and_verify_how_much(monkeypatch):
+    monkeypatch.setitem(RULES, "cumsum", RULES["clone"])
+
+    class Imaginary(Net):
+        def forward(self, x):
+            return torch.complex(x[..., :3], super().forward(x))
+
+    model, x = Imaginary(lambda h: h.cumsum(-1)).double().eval(), randn(3, 4)
+    assert find_symmetries(model, x).spaces == []
+    space = find_symmetries(model, x, check=False)
+    assert verify(space, model, space.sample(torch.Generator().manual_seed(0)), x).output > 1e-3
+
+
+def test_representations_of_complex_numbers_move_as_verify_predicts():
+    model = Net(lambda h: torch.complex(h, h.flip(0)).abs()).double().eval()
+    space, x = find_symmetries(model, randn(3, 4)), randn(3, 4)
+    found = verify(space, model, space.sample(torch.Generator().manual_seed(0)), x)
+    assert found.output < 1e-9 and (found.spaces["error"] < 1e-9).all()
+    model = Net(lambda h: torch.view_as_real(h * 1j).flatten(-2), leave=16).double().eval()
+    space = find_symmetries(model, x)
+    found = verify(space, model, space.sample(torch.Generator().manual_seed(0)), x)
+    assert found.output < 1e-9 and (found.spaces["error"] < 1e-9).all()
+
+
 def test_what_the_check_has_frozen_stays_so_while_it_finds_the_next(monkeypatch):
     rounds = []
 
@@ -488,6 +515,139 @@ def test_outputs_are_chosen_by_name(step):
         find_symmetries(model, x, outputs="loss")
 
 
+class Slotted:
+    __slots__ = ("__hidden", "again")
+
+    def __init__(self, h):
+        self.__hidden, self.again = h, self
+
+
+class Result(dict):
+    """A dictionary with attributes, as outputs of transformers are."""
+
+
+def beside(y, h):
+    result = Result(y=y)
+    result.y, result.more = y, {"h": h}
+    return result
+
+
+def normal_at(h):
+    return torch.distributions.Normal(h, 1.0, validate_args=False)
+
+
+class KeyCache(SimpleNamespace):
+    pass
+
+
+RETURNS = {
+    "a distribution beside a tensor": lambda y, h: (normal_at(h), y),
+    "a distribution alone": lambda y, h: torch.distributions.Independent(
+        normal_at(h), 1, validate_args=False
+    ),
+    "an object in a dictionary": lambda y, h: {"y": y, "more": [SimpleNamespace(h={"h": h})]},
+    "a slot, in an object that refers to itself": lambda y, h: [y, Slotted(h)],
+    "an attribute of a dictionary": beside,
+}
+
+
+class Returns(Net):
+    def forward(self, x):
+        h = self.a(x).relu()
+        return self.step(self.b(h), h)
+
+
+@pytest.mark.parametrize("kind", RETURNS)
+def test_what_lies_in_an_object_among_the_outputs_is_an_output(kind):
+    x, model, other = randn(5, 4), *(Returns(RETURNS[kind]).double().eval() for _ in "12")
+    assert held(Returns(lambda y, h: y), x).dimension > 0
+    assert find_symmetries(model, x).spaces == []
+    other.b.load_state_dict(model.b.state_dict())
+    assert equivalent(model, model, x) and not equivalent(model, other, x)
+
+
+def test_keys_and_values_that_a_model_returns_for_later_are_no_outputs():
+    cached = Returns(lambda y, h: {"y": y, "past": KeyCache(keys=h), "model": nn.ParameterList([h])})
+    assert len(find_symmetries(cached.double().eval(), randn(5, 4)).spaces) == 1
+    twice = [Returns(step).double().eval() for step in (lambda y, h: (y, y), lambda y, h: (y, y.clone()))]
+    twice[1].load_state_dict(twice[0].state_dict())
+    assert equivalent(*twice, randn(5, 4))
+
+
+def test_position_0_of_a_single_tensor_is_all_of_it():
+    x, one, other = randn(5, 4), *(nn.Linear(4, 3, bias=False).double().eval() for _ in "12")
+    x[0] = 0  # of which all such layers make zeros
+    assert not equivalent(one, other, x, outputs=0)
+    with pytest.raises(
+        ValueError, match="Expected outputs that the model returns, was given 'T': it returns a"
+    ):
+        find_symmetries(one, x, outputs="T")
+
+
+def test_a_sparse_output_is_compared_by_its_entries():
+    model = Returns(lambda y, h: (y.to_sparse(), y)).double().eval()
+    other = Returns(lambda y, h: (2 * y.to_sparse(), y)).double().eval()
+    other.load_state_dict(model.state_dict())
+    assert find_symmetries(model, randn(5, 4)).dimension == 0  # as no rule knows what sparse values keep
+    assert equivalent(model, model, randn(5, 4)) and not equivalent(model, other, randn(5, 4))
+
+
+@dataclass
+class Batch:
+    x: torch.Tensor
+    scale: float = 2.0
+
+
+class Batched(Net):
+    def forward(self, batch):
+        return self.b(self.step(self.a(batch.x) * batch.scale))
+
+
+@pytest.mark.parametrize("make", [Batch, lambda x: SimpleNamespace(x=x, scale=2.0)])
+def test_inputs_may_lie_in_an_object_and_steer_no_step(make, monkeypatch):
+    x, model = make(randn(5, 4)), Batched(torch.relu).double().eval()
+    before, space = x.x.clone(), find_symmetries(model, x)
+    assert [hidden.group for hidden in space.spaces] == ["Σ_8 ⋉ (R_{>0})^8"]
+    moved = space.act(model, space.sample(torch.Generator().manual_seed(0)))
+    assert relative_error(moved(x), model(x)) < 1e-9 and x.x.equal(before)
+    # in float32, too, the check is in float64, which finds what is wrong
+    monkeypatch.setitem(RULES, "cumsum", RULES["clone"])
+    half = make(randn(5, 4).float())
+    assert find_symmetries(Batched(lambda h: h.cumsum(-1)).eval(), half).spaces == []
+
+    class Branched(Batched):
+        def forward(self, batch):
+            return super().forward(batch) if batch.x.sum() > 0 else batch.x
+
+    with pytest.raises(ValueError, match="do not depend on the values of its weights or real inputs"):
+        find_symmetries(Branched(torch.relu).double().eval(), x)
+
+
+class Clamps(Net):
+    def forward(self, x):
+        with torch.no_grad():
+            self.a.weight.data.mul_(0.5)
+            torch.clamp(self.b.weight, -0.1, 0.1, out=self.b.weight)
+        return super().forward(x)
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("kind", ["by itself", "by max_norm"])
+def test_weights_that_a_run_changes_are_as_before_after_every_use(kind, large, monkeypatch):
+    if large:
+        monkeypatch.setattr("intertwine.weightspace.uses.check.LARGE", 0)
+    model, x = Clamps(torch.relu).double().eval(), randn(5, 4)
+    if kind == "by max_norm":
+        words, x = nn.Embedding(6, 4, max_norm=1.0), torch.arange(6)
+        model = nn.Sequential(words, nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 2)).double().eval()
+        nn.init.normal_(words.weight, std=5)
+    before = copy.deepcopy(model.state_dict())
+    space = find_symmetries(model, x)
+    assert equivalent(model, model, x)
+    fold_biases(space, model, x)
+    assert all(y.equal(before[name]) for name, y in model.state_dict().items())
+
+
 class Keeps(Net):
     def forward(self, x):
         self.kept = self.a(x)
@@ -513,13 +673,79 @@ class Cached(Net):
         return self.b((x @ self.a.weight.mT + self.cache["bias"]).relu())
 
 
-def test_a_copy_keeps_options_of_a_cache_and_not_what_runs_have_left_there():
+@pytest.mark.parametrize("grad", [True, False])
+def test_a_copy_keeps_options_of_a_cache_and_not_what_runs_have_left_there(grad):
     model, x = Cached().double().eval(), randn(9, 4)
     space = find_symmetries(model, x)
-    model(x)
+    with torch.set_grad_enabled(grad):
+        model(x)
+    assert str(find_symmetries(model, x)) == str(space)
     moved = space.act(model, space.sample(torch.Generator().manual_seed(0)))
     assert moved.cache_options == {"scale": 2.0} and not moved.cache
     assert relative_error(moved(x), model(x)) < 1e-9
+
+
+class Scaled(Net):
+    """A number in a dictionary that is called a cache, which the constructor has put there."""
+
+    def __init__(self, step):
+        super().__init__(step)
+        self.cache = {"scale": torch.tensor(3.0)}
+
+    def forward(self, x):
+        return self.b(self.a(x).relu() * self.step(self.cache))
+
+
+@pytest.mark.parametrize(
+    "step, said",
+    [
+        (
+            lambda cache: cache.get("scale", 1.0),
+            "tensors in cache, which .* put there: as a copy .* has it empty",
+        ),
+        (
+            lambda cache: cache["scale"],
+            "raises \"'scale'\": as a copy of the model has cache empty, register",
+        ),
+    ],
+)
+def test_a_cache_that_no_run_fills_is_named_as_a_copy_would_lose_it(step, said):
+    for use in (find_symmetries, lambda model, x: equivalent(model, model, x)):
+        with pytest.raises(ValueError, match=said):
+            use(Scaled(step).eval(), randn(5, 4).float())
+
+
+class Gate(nn.Module):
+    """An activation alone, and beside a second tensor, a product with it."""
+
+    def forward(self, x, gate=None):
+        return x.relu() if gate is None else x.relu() * gate
+
+
+class Gated(Net):
+    def __init__(self, step):
+        super().__init__(step)
+        self.c, self.gate = nn.Linear(4, 8), Gate()
+
+    def forward(self, x):
+        return self.b(self.step(self, self.a(x), self.c(x)))
+
+
+GATED = {
+    "positional": lambda s, h, g: s.gate(h, g),
+    "by keyword": lambda s, h, g: s.gate(h, gate=g),
+    "both by keyword": lambda s, h, g: s.gate(gate=g, x=h),
+}
+
+
+@pytest.mark.parametrize("name", GATED)
+def test_an_activation_with_a_second_tensor_is_traced_inside(name):
+    x = randn(5, 4)
+    assert groups(Gated(GATED[name]), x) == groups(Gated(lambda s, h, g: h.relu() * g), x)
+    alone = Gated(lambda s, h, g: s.gate(x=h) + s.gate(g))
+    assert groups(alone, x) == groups(Gated(lambda s, h, g: h.relu() + g.relu()), x)
+    calls = find_symmetries(alone.eval(), x).inference.run.calls
+    assert [call.name for call in calls].count("Gate") == 2
 
 
 class Forgetful(nn.Flatten):

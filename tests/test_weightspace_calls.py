@@ -11,7 +11,16 @@ import weightspace_models as zoo
 from helpers import generator, normal, randomise, same, sentence
 from torch import nn
 
-from intertwine.weightspace import canonicalise, find_symmetries, match, relative_error, verify
+from intertwine.same_network import same_network
+from intertwine.weightspace import (
+    canonicalise,
+    equivalent,
+    find_symmetries,
+    fold_biases,
+    match,
+    relative_error,
+    verify,
+)
 
 TOKENS = torch.tensor([[1, 4, 0, 10, 3], [2, 2, 7, 5, 6]])
 
@@ -162,6 +171,23 @@ def test_without_weights_in_memory_the_group_is_the_same_and_unchecked(build, in
     assert space.spec == find_symmetries(model, inputs).spec
     element = space.sample(generator(), scale=0.1)
     assert relative_error(space.act(model, element)(inputs), model(inputs)) < 1e-3
+
+
+def test_uses_of_weights_without_memory_say_so():
+    model, x = on_meta(perceptron), normal(5, 3)
+    with pytest.warns(UserWarning, match="not checked"):
+        space = find_symmetries(model, x)
+    for use in (
+        lambda: space.act(model, space.identity()),
+        lambda: match(space, model, model),
+        lambda: canonicalise(space, model),
+        lambda: equivalent(model, model, x),
+        lambda: same_network(model, model, x),
+        lambda: verify(space, model, space.identity(), x),
+        lambda: fold_biases(space, model, x),
+    ):
+        with pytest.raises(ValueError, match=r"weights that have entries, was given 0\.weight of the"):
+            use()
 
 
 class Masked(nn.Module):

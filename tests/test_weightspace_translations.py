@@ -41,6 +41,23 @@ class Sums(nn.Module):
         return self.last(self.rnn((self.one(self.a(x)) + self.two(self.b(x))).tanh())[0])
 
 
+class Imaginary(nn.Module):
+    """A bias that only the imaginary part of the output has."""
+
+    def __init__(self):
+        super().__init__()
+        self.value, self.out, self.real = nn.Linear(3, 4), nn.Linear(4, 2, bias=False), nn.Linear(3, 2)
+
+    def forward(self, x):
+        return torch.complex(self.real(x), self.out(self.value(x)))
+
+
+def test_a_bias_in_an_imaginary_part_is_not_idle():
+    model, x = Imaginary().double().eval(), torch.randn(6, 3, generator=generator(), dtype=torch.float64)
+    found = fold_biases(find_symmetries(model, x), model, x)
+    assert relative_error(found.model(x), model(x)) < 1e-9 and not found.folded
+
+
 class Stream(nn.Module):
     """A residual stream that only layer norms read, or with `direct`, the output, too."""
 

@@ -19,7 +19,8 @@ def is_chain(module: nn.Module) -> TypeGuard[nn.Sequential]:
         (True, False)
 
     A subclass with a `forward` of its own is one only if it says so, by an attribute `is_chain`; one with
-    hooks of its own is none, as they may change what goes in or comes out.
+    hooks of its own, or with a `forward` set on the instance, is none: they may change what goes in or comes
+    out.
     """
     # a forward of its own may do anything between the layers, which nobody can see
     plain = type(module).forward is nn.Sequential.forward or getattr(module, "is_chain", False)
@@ -27,7 +28,8 @@ def is_chain(module: nn.Module) -> TypeGuard[nn.Sequential]:
 
 
 def hooked(module: nn.Module) -> bool:
-    """Whether a hook of the module's own, not of its children, may change what its forward computes.
+    """Whether a hook of the module's own, not of its children, or a `forward` that was set on this instance
+    alone, may change what its class computes.
 
     Example:
         >>> layer = nn.Linear(2, 2)
@@ -35,7 +37,7 @@ def hooked(module: nn.Module) -> bool:
         ...     hooked(layer), hooked(nn.Sequential(layer))
         (True, False)
     """
-    return bool(module._forward_hooks or module._forward_pre_hooks)
+    return bool(module._forward_hooks or module._forward_pre_hooks or "forward" in vars(module))
 
 
 def layers_of(chain: nn.Module) -> dict[str, nn.Module]:
@@ -60,7 +62,9 @@ def subchain(chain: nn.Sequential, start: int = 0, end: int | None = None) -> nn
     The names are kept, so that `state_dict` of a part fits the whole.
     """
     # chain[start:end] would call the class, which fails where a subclass has an `__init__` of its own
-    return nn.Sequential(OrderedDict([*chain._modules.items()][start:end]))
+    part = nn.Sequential(OrderedDict([*chain._modules.items()][start:end]))
+    part.training = chain.training  # not by `train`, which would set the mode of its children
+    return part
 
 
 def pooled_first(network: nn.Module) -> nn.Module:
@@ -81,4 +85,6 @@ def pooled_first(network: nn.Module) -> nn.Module:
         plain = type(one) is nn.ReLU and type(two) is nn.MaxPool2d and not two.return_indices
         if plain and not hooked(one) and not hooked(two):
             layers[k : k + 2] = two, one
-    return nn.Sequential(*layers)
+    pooled = nn.Sequential(*layers)
+    pooled.training = network.training
+    return pooled

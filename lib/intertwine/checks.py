@@ -27,12 +27,26 @@ def check_finite(weights: nn.Module | Iterable[tuple[str, Tensor]], which: str =
         statistics = ((k, x) for k, x in weights.named_buffers() if "running_" in k)
         weights = [*weights.named_parameters(), *statistics]
     for name, x in weights:
+        check_memory(name, x, which)
         # the sum is one fast pass, but finite numbers, too, may add up to infinity
         if not math.isfinite(abs(x.sum().item())) and not x.isfinite().all():
             raise ValueError(
                 f"Expected models with finite weights, was given NaN or infinity in {name} of the {which}: "
                 f"train it with a smaller lr, or load it anew."
             )
+
+
+def check_memory(name: str, x: Tensor, which: str = "model") -> None:
+    """Raise ValueError, in one sentence, where a weight is on the meta device, and so has no entries.
+
+    Example:
+        >>> check_memory("weight", torch.ones(2))
+    """
+    if x.is_meta:
+        raise ValueError(
+            f"Expected weights that have entries, was given {name} of the {which} on the meta device: "
+            f"load the weights first, or let the space act on a state dict of them."
+        )
 
 
 def check_images(images: Tensor, labels: Tensor) -> None:

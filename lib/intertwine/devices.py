@@ -161,6 +161,16 @@ def rounding_unit(tensors: Iterable[Tensor]) -> float:
     return max((torch.finfo(x.dtype).eps for x in tensors if x.is_floating_point()), default=0.0)
 
 
+def precise(x: Tensor) -> Tensor:
+    """The same numbers in float64, complex ones in complex128.
+
+    Example:
+        >>> precise(torch.ones(2)).dtype, precise(torch.ones(2, dtype=torch.complex64)).dtype
+        (torch.float64, torch.complex128)
+    """
+    return x.to(torch.promote_types(x.dtype, torch.float64))
+
+
 def tolerated(*models: nn.Module) -> float:
     """The relative error below which outputs of these models count as equal: 1e-4, or ε^(2/3) in 16 bits.
 

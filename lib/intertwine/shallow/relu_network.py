@@ -10,6 +10,7 @@ from jaxtyping import Shaped
 from torch import Tensor, nn
 
 from intertwine.chains import hooked, is_chain
+from intertwine.checks import kind
 from intertwine.groups import Activation, as_activation
 from intertwine.shallow.exact import ROUNDING, TOLERANCE, Numbers, is_exact, numbers
 
@@ -126,6 +127,8 @@ class ShallowReLU:
     def from_module(module: nn.Module) -> "ShallowReLU":
         """From `nn.Sequential(Linear, ReLU, Linear)` without hooks, in float64; a leading Flatten is allowed.
 
+        These are the layers of torch themselves: a class of one's own may compute something else.
+
         The `tolerance` of the network is eight rounding units of a module that was not in float64. The
         results of `act` and the like are in float64 and have the tolerance of float64.
 
@@ -136,15 +139,23 @@ class ShallowReLU:
             8
         """
         if any(map(hooked, module.modules())):
+            one = any("forward" in vars(each) for each in module.modules())
             raise ValueError(
-                "Expected layers that compute what their weights say, was given a hook, which may change "
-                "that: remove it, as torch.nn.utils.remove_weight_norm does."
+                "Expected layers that compute what their weights say, was given "
+                f"{'a forward set on one instance' if one else 'a hook'}, which may change that: remove it, "
+                "as torch.nn.utils.remove_weight_norm does."
             )
-        layers = [layer for layer in _chain(module) if not isinstance(layer, nn.Flatten)]
+        layers = _chain(module)
+        flatten = layers[0] if layers and type(layers[0]) is nn.Flatten else None
+        if flatten is not None and (flatten.start_dim, flatten.end_dim) == (1, -1):
+            layers = layers[1:]  # which makes a row of each input, as the theorems take them
         # exactly these layers: a norm or a dropout in between would be another function
-        kinds = [type(layer).__name__ for layer in layers]
-        if kinds != ["Linear", "ReLU", "Linear"]:
-            other = len(kinds) == 3 and kinds[::2] == ["Linear", "Linear"]  # another activation
+        if [*map(type, layers)] != [nn.Linear, nn.ReLU, nn.Linear]:
+            # a class of the user's may have the same name
+            names = [type(layer).__name__ for layer in layers]
+            plain = [type(x) is getattr(nn, name, type(x)) for x, name in zip(layers, names, strict=True)]
+            kinds = [n if own else kind(x) for x, n, own in zip(layers, names, plain, strict=True)]
+            other = len(layers) == 3 and [*map(type, layers[::2])] == [nn.Linear, nn.Linear]
             advice = "of a module of your own, give nn.Sequential(own.first, nn.ReLU(), own.second)"
             if other:
                 advice = "the theorems behind this are about ReLU; same_network compares other networks"

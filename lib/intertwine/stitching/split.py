@@ -93,8 +93,8 @@ def _traced(model: nn.Module, layer: str) -> fx.Graph:
     known = {p.name: p.default for p in options if p.default is not p.empty}
     if hooked(model):  # which torch.fx leaves out, unlike those of its layers
         raise Untraceable(
-            f"Expected a model without hooks of its own, this {type(model).__name__} has some: make a layer "
-            f"of what they do, or give train=."
+            f"Expected a model without hooks of its own, this {type(model).__name__} has some, or a "
+            f"forward set on it: make a layer of what they do, or give train=."
         )
     try:
         return Tracer().trace(model, known or None)

@@ -134,7 +134,7 @@ class Action:
         precise = torch.promote_types(y.dtype, torch.float32)
         # sums of products lose digits in float32, orders and scalars hardly do
         if exact and any(matrix is not None for _, matrix, _ in steps):
-            precise = torch.float64
+            precise = torch.promote_types(precise, torch.float64)
         whole = not steps or y.numel() <= ROOM
         # along the longest axis that no matrix mixes
         mixed = {dims[-1] for dims, matrix, _ in steps if matrix is not None}

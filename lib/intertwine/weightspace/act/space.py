@@ -316,9 +316,9 @@ class WeightSpace:
 
     def folded_state(self, model: Weights, which: str = "model") -> State:
         """`state` on the CPU, with gains of batch norms over the running deviation in float64, if finite."""
-        state = {k: x.detach().cpu() for k, x in self.state(model).items()}
+        state = self.state(model)
         self.check_finite(state, which)
-        return fold_batch_norms(self.solution.norms, state)
+        return fold_batch_norms(self.solution.norms, {k: x.detach().cpu() for k, x in state.items()})
 
     def with_state(self, model: AnyWeights, state: State) -> AnyWeights:
         """A copy of the model, or of its state dict, with these parameters and buffers."""

@@ -13,10 +13,12 @@ queries, keys and values of each head. The rules then read the run alone, not th
 Read in this order:
 
 1. `run`: the data types `Run`, `Call`, `Ref` and `Part`, and which calls an output needs.
-2. `given`: models as they come: compiled, scripted, sharded; and copies of them.
-3. `recorder`: a `TorchFunctionMode` that sees each call. It refuses a run whose steps depend on weights.
-4. `trace`: copies the model, watches its modules, and runs it under a recorder. `trace` is the entrance.
-5. `recognise`: several calls become one, `by_hand`.
-6. `views`: which entries of its argument a slice, a transpose or a split shows.
-7. `interleaved`: one layer becomes several.
+2. `nested`: the tensors that inputs and outputs hold in collections and objects.
+3. `given`: models as they come: compiled, scripted, sharded; and copies of them.
+4. `recorder`: a `TorchFunctionMode` that sees each call. It refuses a run whose steps depend on weights.
+5. `kept`: a `TorchDispatchMode` that keeps weights as they are where a model changes them.
+6. `trace`: copies the model, watches its modules, and runs it under a recorder. `trace` is the entrance.
+7. `recognise`: several calls become one, `by_hand`.
+8. `views`: which entries of its argument a slice, a transpose or a split shows.
+9. `interleaved`: one layer becomes several.
 """

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from intertwine.devices import precise
 from intertwine.weightspace.trace.run import Call, Part, Ref, Run, Users, replaced
 
 
@@ -78,17 +79,17 @@ def _numbers(run: Run, calls: list[Call]) -> _Sum | None:
         return None
 
     def computed(x: Tensor) -> Tensor:
-        return reduce(lambda value, call: call.computed(lambda _: value), calls, x).double()
+        return precise(reduce(lambda value, call: call.computed(lambda _: value), calls, x))
 
     # zeros and ones give shift and scale; noise shows whether the calls do anything else
     noise = torch.randn(run.shapes[start], generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     try:
         zero, one, other = map(computed, (torch.zeros_like(noise), torch.ones_like(noise), noise))
-    except Exception:  # a call that does not take other numbers
+        shift, scale = (float(x.flatten()[0]) for x in (zero, one - zero))
+    except Exception:  # a call that does not take other numbers, or makes complex ones of them
         return None
-    shift, scale = zero.flatten()[0], (one - zero).flatten()[0]
     if scale == 0 or (zero != shift).any() or (one - zero != scale).any():
         return None
-    if not torch.allclose(other, scale * noise + shift, rtol=1e-5, atol=1e-6):
+    if not torch.allclose(other, (scale * noise + shift).to(other), rtol=1e-5, atol=1e-6):
         return None
-    return _Sum(calls, float(scale), float(shift))
+    return _Sum(calls, scale, shift)

@@ -1,6 +1,5 @@
 """What is given as a model: unwrapped if compiled, refused where its calls cannot be seen, and copied."""
 
-import copy
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
@@ -10,6 +9,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from intertwine.checks import check_model, kind
+from intertwine.weightspace.trace.nested import copied
 from intertwine.weightspace.trace.run import leaves
 
 AnyModel = TypeVar("AnyModel", bound=nn.Module)
@@ -57,7 +57,7 @@ def replica(model: AnyModel, instead: Mapping[int, Tensor]) -> AnyModel:
         for x in leaves(vars(module)):
             if isinstance(x, Tensor) and not x.is_leaf:
                 memo.setdefault(id(x), x.detach())
-    model = copy.deepcopy(model, memo)
+    model = copied(model, memo, "a model")
     for name, module in model.named_modules(remove_duplicate=False):
         if module.training != training[name]:  # some modules are copied as they were when they were made
             module.train(training[name])  # which chooses the graph of a feature extractor, too
@@ -65,11 +65,22 @@ def replica(model: AnyModel, instead: Mapping[int, Tensor]) -> AnyModel:
         for name, inner in module._modules.items():
             # a compiled module within the model would hide its calls from the recorder
             module._modules[name] = getattr(inner, WRAPPED, inner)
-        for name, value in vars(module).items():
-            held = [*leaves(value)] if "cache" in name and isinstance(value, dict) else []
-            if any(isinstance(x, Tensor) for x in held):  # of biases, as LeViT keeps them; others are options
-                value.clear()
+    for held in caches(model).values():
+        held.clear()
     return model
+
+
+def caches(model: nn.Module) -> dict[str, dict[Any, Any]]:
+    """The dictionaries that are called a cache and hold tensors, as LeViT's of biases; others are options.
+
+    Whether a run has put the tensors there cannot be seen in them, so that copies start without them.
+    """
+    return {
+        f"{name}.{key}".replace(f"{WRAPPED}.", "").lstrip("."): value
+        for name, module in model.named_modules()
+        for key, value in vars(module).items()
+        if "cache" in key and isinstance(value, dict) and any(isinstance(x, Tensor) for x in leaves(value))
+    }
 
 
 def named_tensors(model: nn.Module) -> Iterator[tuple[str, Tensor]]:

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from intertwine.devices import precise
 from intertwine.groups import (
     CentredOrthogonal,
     ComplexDiagonal,
@@ -87,7 +88,7 @@ def _commuting(run: Run, calls: list[Call], start: int, dim: int) -> Found | Non
             result = call.computed(at)
             several = [result] if isinstance(result, Tensor) else result
             values |= zip((ref.index for ref in call.results), several, strict=False)
-        return values[calls[-1].results[0].index].double().movedim(dim, -1)
+        return precise(values[calls[-1].results[0].index]).movedim(dim, -1)
 
     def commutes(function: Callable[[Tensor], Tensor]) -> bool:
         expected = function(y)

@@ -1,9 +1,7 @@
 """One run of a model on example inputs, written down call by call."""
 
-import copy
-import dataclasses
 import traceback
-from collections.abc import Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,11 +15,14 @@ from torch.utils.data import DataLoader
 from intertwine.checks import check_evaluation_mode, check_tensor
 from intertwine.data import Dataset
 from intertwine.groups import ActivationError, as_activation
-from intertwine.weightspace.trace.given import eager, named_tensors, replica
+from intertwine.weightspace.trace.given import caches, eager, named_tensors, replica
+from intertwine.weightspace.trace.kept import Kept
+from intertwine.weightspace.trace.nested import tensors, with_tensors
 from intertwine.weightspace.trace.recorder import Nested, Recorder, Steered
-from intertwine.weightspace.trace.run import Call, Ref, Run, leaves, replaced
+from intertwine.weightspace.trace.run import Call, Ref, Run, leaves
 
 Outputs = str | int | Sequence[str | int] | None
+EMPTIED = "as a copy of the model has {} empty, register its tensors as buffers, or give it another name"
 OTHERS = ("/torch/", "<", "/jaxtyping/", str(Path(__file__).parent))
 
 
@@ -56,19 +57,20 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None, *, val
             firsts[id(tensor)] = name
         else:
             run.tied[name] = firsts[id(tensor)]
+    held = caches(model)
     model = replica(model, copies)
     args, kwargs = as_arguments(example_inputs)
     inside: list[str] = []
     # numbers that the model draws are not taken from the caller's; and autograd has to be on, even in no_grad
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
         try:
-            for tensor in leaves((args, kwargs)):
-                if isinstance(tensor, Tensor):
-                    # tokens and masks may decide on steps: the group is then that of masks like these
-                    real = tensor.is_floating_point() or tensor.is_complex()
-                    run.inputs.append(recorder.add(tensor, dynamic=real))
-                    recorder.steering |= set() if real else {run.inputs[-1]}
-            with _watched(model, recorder, inside), recorder:
+            for tensor in {id(x): x for x in tensors((args, kwargs))}.values():
+                # tokens and masks may decide on steps: the group is then that of masks like these
+                real = tensor.is_floating_point() or tensor.is_complex()
+                run.inputs.append(recorder.add(tensor, dynamic=real))
+                recorder.steering |= set() if real else {run.inputs[-1]}
+            # weights share memory with the caller's
+            with Kept(copies.values()), _watched(model, recorder, inside), recorder:
                 result = model(*args, **kwargs)
         except Steered as error:
             where = _where(error, inside)
@@ -92,11 +94,18 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None, *, val
             shapes = ", ".join(str(run.shapes[k]) for k in run.inputs)
             said = (str(error).splitlines() or [type(error).__name__])[0]
             hint = "run model(inputs) first; parts that are compiled, scripted or vmapped cannot be followed"
+            if isinstance(error, KeyError) and held:
+                hint = EMPTIED.format(min(held))
             raise ValueError(
                 f"Expected a model and example inputs that fit, was given {shapes or 'no tensor'}, on which "
                 f"{_where(error, inside)} raises {said!r}: "
                 f"{hint if shapes else 'make tensors of the inputs, by torch.as_tensor, say'}."
             ) from error
+    if left := held.keys() - caches(model).keys():
+        raise ValueError(
+            f"Expected a cache that the run fills, was given tensors in {min(left)}, which it does not put "
+            f"there: {EMPTIED.format('it')}, or empty it if other inputs fill it."
+        )
     run.outputs = [recorder.ref(tensor).index for tensor in output_tensors(result, outputs)]
     if not run.outputs:
         raise ValueError("Expected a model that returns tensors, it returns none: wrap it in one that does.")
@@ -105,13 +114,13 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None, *, val
 
 def as_arguments(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Copies of example inputs as arguments and keyword arguments; TypeError for arrays and data sets."""
-    for each in leaves(dict(inputs) if isinstance(inputs, Mapping) else inputs):
-        if isinstance(each, np.ndarray | Iterator | DataLoader | Dataset):
-            check_tensor(each, "example inputs")
     # what a tokenizer returns is a mapping, but no dict
     inputs = dict(inputs) if isinstance(inputs, Mapping) else inputs
+    for each in leaves(inputs):
+        if isinstance(each, np.ndarray | Iterator | DataLoader | Dataset):
+            check_tensor(each, "example inputs")
     # a model that works in place would change the caller's inputs, and a cache is filled by each run
-    inputs = replaced(inputs, lambda x: x.detach().clone() if isinstance(x, Tensor) else copy.deepcopy(x))
+    inputs = with_tensors(inputs, lambda x: x.detach().clone())
     if isinstance(inputs, dict):
         return (), inputs
     return (tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)), {}
@@ -121,27 +130,18 @@ def output_tensors(result: Any, chosen: Outputs) -> list[Tensor]:
     """The tensors of what a model returns, or of the chosen fields or positions."""
     if chosen is not None:
         names = [chosen] if isinstance(chosen, str | int) else chosen
+        fields: Any = (result,) if isinstance(result, Tensor) else result  # position 0 is no row of it
         try:
-            by = isinstance(result, Mapping)
-            result = [result[k] if by or isinstance(k, int) else getattr(result, k) for k in names]
+            by = isinstance(fields, Mapping)
+            taken = [fields[k] if by or isinstance(k, int) else getattr(fields, k) for k in names]
         except (KeyError, IndexError, AttributeError, TypeError) as error:
             raise ValueError(
                 f"Expected outputs that the model returns, was given {chosen!r}: it returns a "
                 f"{type(result).__name__}; give names of its fields, or positions."
             ) from error
-    elif hasattr(result, "__dict__") and not isinstance(result, Tensor | tuple | list | Mapping):
-        result = vars(result)
-    return list(_tensors(result))
-
-
-def _tensors(x: Any) -> Iterator[Tensor]:
-    if isinstance(x, Tensor):
-        yield x
-        return
-    x = vars(x) if dataclasses.is_dataclass(x) and not isinstance(x, Mapping) else x
-    x = x.values() if isinstance(x, Mapping) else x
-    if isinstance(x, tuple | list | ValuesView):
-        yield from (y for each in x for y in _tensors(each))
+        result = taken
+    # without entries of its own, a sparse tensor could not be compared
+    return [x if x.layout == torch.strided else x.to_dense() for x in tensors(result)]
 
 
 def _where(error: Exception, inside: list[str]) -> str:
@@ -164,17 +164,19 @@ def _watched(model: nn.Module, recorder: Recorder, inside: list[str]) -> Iterato
         if id(module) in names:
             inside.append(names[id(module)])
             entered[id(module)] = recorder.number(args[0]) if args else None
-            # as one call it is classified by its values; its own calls might each lack a rule
-            recorder.paused += id(module) in activations
 
-    def after(module: nn.Module, args: Any, output: Any) -> None:
+    def pause(module: nn.Module, args: Any, kwargs: Any) -> None:
+        # as one call it is classified by its values; its own calls might each lack a rule
+        recorder.paused += _alone(args, kwargs) is not None
+
+    def after(module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
         if id(module) not in names:
             return
         inside.pop()
         start = entered[id(module)]
-        if id(module) in activations:
+        if id(module) in activations and (x := _alone(args, kwargs)) is not None:
             if recorder.paused == 1:  # not within another activation
-                ref = recorder.ref(args[0])
+                ref = recorder.ref(x)
                 result = Ref(recorder.add(output, dynamic=ref.index in recorder.dynamic))
                 call = Call(type(module).__name__, module, (ref,), {}, [result])
                 recorder.run.calls.append(call)
@@ -185,8 +187,18 @@ def _watched(model: nn.Module, recorder: Recorder, inside: list[str]) -> Iterato
 
     with ExitStack() as stack:
         stack.callback(register_module_forward_pre_hook(before).remove)
-        stack.callback(register_module_forward_hook(after).remove)
+        stack.callback(register_module_forward_hook(after, with_kwargs=True).remove)
+        for module in model.modules():
+            if id(module) in activations:  # of all modules, hooks before a call see no keywords
+                hook = module.register_forward_pre_hook(pause, with_kwargs=True, prepend=True)
+                stack.callback(hook.remove)
         yield
+
+
+def _alone(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Tensor | None:
+    """The tensor that is the only argument; beside another one, as a gate, a call is no function of it."""
+    given = (*args, *kwargs.values())
+    return given[0] if len(given) == 1 and isinstance(given[0], Tensor) else None
 
 
 def _activation(module: nn.Module) -> bool:

@@ -3,19 +3,21 @@
 import math
 import warnings
 from collections.abc import Iterator
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from intertwine.checks import check_evaluation_mode
-from intertwine.devices import rounding_unit
+from intertwine.checks import check_evaluation_mode, check_memory
+from intertwine.devices import precise, rounding_unit
 from intertwine.weightspace.act.action import State
 from intertwine.weightspace.act.space import Element, WeightSpace
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.trace.given import eager
-from intertwine.weightspace.trace.run import replaced
+from intertwine.weightspace.trace.kept import Kept
+from intertwine.weightspace.trace.nested import with_tensors
 from intertwine.weightspace.trace.trace import as_arguments, output_tensors
 
 LARGE = 4_000_000
@@ -49,7 +51,8 @@ def spaces_that_change_outputs(space: WeightSpace, model: nn.Module, inputs: Any
         if hidden.permuted and torch.equal(move.order, hidden.identity().order):
             element[hidden.name] = move._replace(order=move.order.roll(1, 1))
     for point in _points(space, model, inputs) if element else ():
-        expected = outputs(space, point.model, point.inputs)
+        with Kept(space.state(model).values()) if point.model is model else nullcontext():
+            expected = outputs(space, point.model, point.inputs)
         if not expected or not all(y.isfinite().any() for y in expected if y.numel()):
             continue
         changes = partial(_changes, space, point, expected)
@@ -83,7 +86,7 @@ def _points(space: WeightSpace, model: nn.Module, inputs: Any) -> Iterator[Point
     # √ε leaves room for the rounding of many layers; a wrong element changes outputs by their own size
     tolerance = 30 * rounding_unit(state.values()) ** 0.5
     # most image networks run on a corner, in less time; if that fails or differs, whole images decide
-    corner = replaced(inputs, lambda x: x[..., :CORNER, :CORNER] if _real(x) and x.ndim == 4 else x)
+    corner = with_tensors(inputs, lambda x: x[..., :CORNER, :CORNER] if _real(x) and x.ndim == 4 else x)
     yield Point(model, corner, tolerance, False)
     yield Point(model, inputs, tolerance, True)
 
@@ -93,9 +96,11 @@ def noisy(space: WeightSpace, model: nn.Module, inputs: Any, size: float = 1.0) 
     check_evaluation_mode(eager(model))  # by statistics of a batch other moves would pass
     parameters = {id(x) for x in model.parameters()}
     state = {k: x for k, x in space.state(model).items() if _real(x)}
+    for k, x in state.items():
+        check_memory(space.inference.run.names[k], x)
     new = {k: _noisy(x.detach(), size, k, id(x) in parameters) for k, x in state.items()}
-    precise = replaced(inputs, lambda x: x.double() if _real(x) else x)
-    return Point(space.with_state(model, new), precise, 1e-5, True)
+    wide = with_tensors(inputs, lambda x: x.double() if _real(x) else x)
+    return Point(space.with_state(model, new), wide, 1e-5, True)
 
 
 def _changes(space: WeightSpace, point: Point, expected: list[Tensor], element: Element) -> bool:
@@ -127,16 +132,16 @@ def _noisy(x: Tensor, size: float, seed: int, weight: bool) -> Tensor:
 
 def outputs(space: WeightSpace, model: nn.Module, inputs: Any) -> list[Tensor]:
     """The outputs on these inputs; none where the model does not compute in their precision."""
-    precise = any(x.dtype == torch.float64 for x in model.parameters())
+    double = any(x.dtype == torch.float64 for x in model.parameters())
     default, gpus = torch.get_default_dtype(), {x.device for x in model.parameters() if x.is_cuda}
     with torch.random.fork_rng(gpus), torch.no_grad():
         torch.manual_seed(0)  # a model that draws numbers draws the same ones before and after
         try:
             # tensors that the model makes while it runs have the default dtype
-            torch.set_default_dtype(torch.float64 if precise else default)
+            torch.set_default_dtype(torch.float64 if double else default)
             args, kwargs = as_arguments(inputs)
             found = output_tensors(model(*args, **kwargs), space.inference.run.chosen)
-            return [y.double() for y in found if y.numel()]  # an empty batch shows nothing
+            return [precise(y) for y in found if y.numel()]  # an empty batch shows nothing
         except Exception:
             return []
         finally:

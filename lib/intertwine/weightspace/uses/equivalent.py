@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from intertwine.checks import check_finite
-from intertwine.devices import tolerated
+from intertwine.devices import precise, tolerated
 from intertwine.weightspace.trace.run import Run
 from intertwine.weightspace.trace.trace import Outputs, trace
 from intertwine.weightspace.uses.verify import relative_error
@@ -90,11 +90,11 @@ def output_error(before: Run, after: Run) -> float:
 
 def _linear(x: Tensor, y: Tensor, tolerance: float) -> bool:
     """Whether units of y are linear functions of units of x, as far as there are enough rows to tell."""
-    if x.shape != y.shape or not x.is_floating_point() or x.ndim < 2:
+    if x.shape != y.shape or not (x.is_floating_point() or x.is_complex()) or x.ndim < 2:
         return x.shape == y.shape
     dim = 1 if x.ndim in (4, 5) else -1  # channels of images are second
     # on the CPU, where LAPACK solves what has dead units, too; lstsq of a GPU wants full rank
-    x, y = (z.detach().double().cpu().movedim(dim, -1).flatten(0, -2) for z in (x, y))
+    x, y = (precise(z.detach()).cpu().movedim(dim, -1).flatten(0, -2) for z in (x, y))
     # some linear map fits fewer rows than units exactly
     if len(x) <= x.shape[1] or not (x.isfinite().all() and y.isfinite().all()):
         return True

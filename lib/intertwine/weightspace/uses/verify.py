@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Shaped
 from torch import Tensor, nn
 
+from intertwine.devices import precise
 from intertwine.weightspace.act.space import Given, WeightSpace
 from intertwine.weightspace.trace.trace import trace
 from intertwine.weightspace.uses.messages import check_space
@@ -38,7 +39,7 @@ def relative_error(new: Shaped[Tensor, "*shape"], old: Shaped[Tensor, "*shape"])
     Args:
         new, old: tensors of one shape; the error is in units of the largest |entry| of `old`.
     """
-    new, old = (x.to(torch.promote_types(x.dtype, torch.float64)) for x in (new, old))
+    new, old = precise(new), precise(old)
     if (odd := ~(new.isfinite() & old.isfinite())).any():
         if not ((new == old) | (new.isnan() & old.isnan()))[odd].all():
             return math.inf
@@ -86,19 +87,19 @@ def verify(space: WeightSpace, model: nn.Module, element: Given, inputs: Any) ->
         if not space.solution.fits(k, before.shapes[k]):
             unseen |= space.solution.touched(k)
             continue
-        old, new = before.values[k].double(), after.values[k].double()
+        old, new = precise(before.values[k]), precise(after.values[k])
         expected = action.move(old, label)
         for index in space.solution.touched(k):
             for position, x in enumerate((old, _minus(new, old), _minus(new, expected))):
                 # added up over all values of a space: one of zeros would have no relative error
-                rows[index][position] += x[x.isfinite()].square().sum().item()
+                rows[index][position] += x[x.isfinite()].abs().square().sum().item()
     table = []
     for hidden in space.spaces:
         length, change, error = map(math.sqrt, rows[hidden.index])
         if not length and hidden.index in unseen:  # of which nothing was compared
             change = error = math.nan
         table.append((hidden.name, hidden.size, hidden.group, change / (length or 1), error / (length or 1)))
-    output = max(relative_error(after.values[k].double(), before.values[k].double()) for k in before.outputs)
+    output = max(relative_error(after.values[k], before.values[k]) for k in before.outputs)
     return Verification(output, pd.DataFrame(table, columns=["name", "width", "group", "changed", "error"]))
 
 
