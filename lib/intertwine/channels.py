@@ -24,6 +24,7 @@ def channels_first(model: nn.Module, layer: str, image: Float[Tensor, "n ..."]) 
     """Whether a layer returns (n, channels, positions…), as an `nn.Conv1d` does, and not channels last.
 
     Example:
+        >>> import torch
         >>> model = nn.Sequential(nn.Conv1d(2, 8, 3), nn.ReLU(), nn.Flatten())
         >>> (
         ...     channels_first(model, "1", torch.ones(1, 2, 24)),
@@ -50,6 +51,7 @@ def turned(model: nn.Module, layers: Sequence[str], image: Float[Tensor, "n ..."
     """Those of the layers whose channels are not where `channel_axis` has them; `turn` brings them there.
 
     Example:
+        >>> import torch
         >>> model = nn.Sequential(nn.Conv1d(2, 8, 3), nn.ReLU(), nn.Flatten())
         >>> sorted(turned(model, ["0", "1", "2"], torch.ones(1, 2, 24)))
         ['0', '1']
@@ -62,6 +64,7 @@ def turn(X: Float[Tensor, "n ..."], *, back: bool = False) -> Float[Tensor, "n .
     """Signals (n, c, t) as tokens (n, t, c), and maps (n, h, w, c) as (n, c, h, w); or back.
 
     Example:
+        >>> import torch
         >>> turn(torch.ones(5, 8, 22)).shape, turn(torch.ones(5, 4, 6, 8)).shape
         (torch.Size([5, 22, 8]), torch.Size([5, 8, 4, 6]))
     """
