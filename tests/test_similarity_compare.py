@@ -422,6 +422,19 @@ def test_channels_of_maps_are_found_where_they_come_last(channels, size, side):
     assert {layer for layer, first in where.items() if not first} - {"head"} == last
 
 
+class NormalisedFirst(nn.LayerNorm):
+    """As torchvision's LayerNorm2d."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x.movedim(1, -1)).movedim(-1, 1)
+
+
+@pytest.mark.parametrize("side", [6, 9])  # as many positions as channels, and more
+def test_channels_of_maps_that_a_layer_norm_turns_and_turns_back_come_first(side):
+    network = nn.Sequential(nn.Conv2d(1, 6, 1), NormalisedFirst(6), nn.GELU(), nn.Conv2d(6, 3, 1), nn.ReLU())
+    assert all(channels_first(network, str(k), normal(1, 1, side, side, seed=0)) for k in range(5))
+
+
 def test_layers_with_channels_last_are_compared_and_stitched_by_their_channels():
     f, g = (NormalisedLast(6, 2).eval() for _ in "ab")
     x = normal(60, 1, 10, 10, seed=1)

@@ -86,6 +86,8 @@ def _run(model: nn.Module, layers: Sequence[str], image: Tensor, touched: int | 
     run = _Run({}, [], {})
 
     def keep(module: nn.Module, inputs: object, output: Any) -> Tensor | None:
+        if isinstance(module, NORMS_LAST) and not _normalises_last(module, output):
+            return None
         run.writers.append((module, tuple(getattr(output, "shape", ()))))
         if len(run.writers) - 1 != touched:
             return None
@@ -107,6 +109,13 @@ def _run(model: nn.Module, layers: Sequence[str], image: Tensor, touched: int | 
             hooks.enter_context(module.register_forward_hook(partial(count, layer)))
         run.outputs.update(run_batch(model, layers, image))
     return run
+
+
+def _normalises_last(norm: nn.LayerNorm | nn.RMSNorm, output: Tensor) -> bool:
+    """Unlike a subclass for maps (n, c, h, w), as torchvision's LayerNorm2d, which turns them, and back."""
+    if type(norm).forward in (nn.LayerNorm.forward, nn.RMSNorm.forward):
+        return True
+    return output.shape[-1] == norm.normalized_shape[-1] != output.shape[1]
 
 
 def _tried(model: nn.Module, layers: Sequence[str], image: Tensor) -> dict[str, tuple[bool, int]]:
