@@ -252,3 +252,24 @@ def test_logits_that_are_not_numbers_are_never_right_and_end_the_training():
     assert ladder.judge()["bad"]["accuracy"] == 0
     with pytest.raises(FloatingPointError, match="The loss of 'bad' is not finite after epoch 1"):
         climb([ladder])
+
+
+@pytest.mark.parametrize("batch_norm", ["frozen", "reestimated"])
+def test_a_last_batch_of_one_image_is_refused_before_any_work_where_its_statistics_count(batch_norm):
+    def flat() -> nn.Module:
+        return nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.BatchNorm1d(8), nn.Linear(8, 3)).eval()
+
+    f, g, images = flat(), flat(), Dataset.of(normal(33, 5), torch.arange(33) % 3)
+    recipe = replace(STITCH_RECIPES["digits"], epochs=1, batch_size=16, batch_norm=batch_norm)
+    ways = {
+        "alone": lambda: stitch_at(Junction(f, g, "1", images, device="cpu"), recipe=recipe),
+        "on a ladder": lambda: climb(
+            [Ladder(f, g, {0: Rung("1", drawn(8), recipe)}, images, images, **EXACT)]
+        ),
+    }
+    for make in ways.values():
+        if batch_norm == "frozen":
+            make()
+            continue
+        with pytest.raises(ValueError, match="33 images in batches of 16, the last of one"):
+            make()

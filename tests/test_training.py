@@ -728,3 +728,16 @@ def test_a_network_with_convolutions_of_volumes_trains_and_is_stitched():
     ).network
     itself = stitch(net, net, at="1", kind="identity", train=data, device="cpu")
     torch.testing.assert_close(itself(data.images), net(data.images))
+
+
+def test_a_last_batch_of_one_image_is_refused_before_any_work_where_batch_norm_takes_its_variance():
+    flat = nn.Sequential(nn.Linear(5, 8), nn.BatchNorm1d(8), nn.Linear(8, 3))
+    vectors = Dataset.of(normal(33, 5), torch.arange(33) % 3)
+    recipe = Recipe(epochs=1, batch_size=16, lr=0.1)
+    with pytest.raises(ValueError, match=r"16, the last of one: use .*drop_last=True"):
+        train(flat, vectors, recipe, seed=0, device="cpu")
+    assert int(flat[1].num_batches_tracked) == 0
+    train(flat, vectors, replace(recipe, drop_last=True), seed=0, device="cpu")
+    maps = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(16, 3))
+    trained = train(maps, Dataset.of(normal(33, 1, 4, 4), vectors.labels), recipe, seed=0, device="cpu")
+    assert int(trained.network[1].num_batches_tracked) == 3  # four positions have a variance

@@ -691,3 +691,18 @@ def test_states_that_are_learnt_keep_the_order_of_layers_and_of_inputs(kind, lay
     space = find_symmetries(model, x, check=False)
     moved = space.act(model, space.sample(generator()))
     torch.testing.assert_close(moved(x), model(x))
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.int8])
+def test_weights_that_are_not_real_are_said_to_stay(dtype):
+    class Scaled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.table = nn.Parameter(torch.ones(6, 4, dtype=dtype), requires_grad=False)
+            self.head = nn.Linear(6, 3)
+
+        def forward(self, x):
+            return self.head((x @ self.table.abs().float().T).relu())
+
+    space = find_symmetries(Scaled().eval(), torch.randn(5, 4))
+    assert (0, "only real weights are understood", ["table"]) in space.solution.frozen

@@ -7,6 +7,7 @@ run once, too, on a larger batch. On a GPU this makes a paper's own number of ep
 
 import copy
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import groupby, product
 from math import isfinite
 from typing import Any
@@ -22,7 +23,7 @@ from intertwine.stitching.batch_norm import REESTIMATED, Apart, apart, averaging
 from intertwine.stitching.maps import Full, Stitch
 from intertwine.stitching.rungs import Rung, by_each, check_rungs, check_widths
 from intertwine.training import Batches, build_optimizer
-from intertwine.training.batches import fill_of
+from intertwine.training.batches import check_last_batch, fill_of
 from intertwine.training.evaluate import check_data, correct
 from intertwine.training.together import Steps, run_epoch
 
@@ -86,6 +87,10 @@ class Ladder:
         for model, data in product((model1, model2), (train, test)):
             check_data(model, data.images, data.labels, least=2)
         check_widths(model1, model2, rungs, train.images[:1].clone())
+        first = next(iter(rungs.values())).recipe
+        for model in (model1, model2) if first.batch_norm == "reestimated" else ():
+            in_training = partial(_in_training, model, train.images[:1])
+            check_last_batch(in_training, len(train.labels), first)
         self.device = devices.pick(device)
         self.dtype = devices.precision(model2, self.device, dtype)
         half = self.device.type == "cuda" and self.dtype != torch.float32
@@ -231,6 +236,12 @@ class Ladder:
             with averaging(norms):
                 for x in self.first_images.split(BATCH):
                     self._logits(_channels_last(x), fixed)
+
+
+def _in_training(model: nn.Module, images: Tensor) -> Tensor:
+    """The logits of a copy in training mode, whose statistics move."""
+    own = devices.like(model, images)
+    return copy.deepcopy(model).train()(images.to(own.device, own.dtype, copy=True))
 
 
 def _channels_last(x: Tensor) -> Tensor:

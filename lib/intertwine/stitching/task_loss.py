@@ -16,7 +16,7 @@ from intertwine.stitching.maps import Stitch
 from intertwine.stitching.stitch_recipes import StitchRecipe
 from intertwine.stitching.stitched import Rest, Stitched, as_tuple, as_values, check_fit, run_part
 from intertwine.training import Batches, build_optimizer, epoch
-from intertwine.training.batches import fill_of
+from intertwine.training.batches import check_last_batch, fill_of
 from intertwine.training.epoch import Epochs
 from intertwine.training.outputs import FRONT_BYTES
 
@@ -60,6 +60,8 @@ class Training:
         # one image shows a layer that does not fit before hours of training do
         values = run_part(junction.front, junction.images("train")[:1], junction.dtype)
         check_fit(self.rest, values, junction.widths, junction.dtype)
+        if recipe.epochs and recipe.batch_norm == "reestimated":
+            check_last_batch(lambda: self._normalised(values), len(junction.labels("train")), recipe)
         self.objective = _Objective(self.rest, penalty)
         start = {"epoch": 0, "lr": 0.0, "loss": float("nan"), "accuracy": float("nan")}
         self.rows: list[dict[str, Any]] = [start]
@@ -102,6 +104,14 @@ class Training:
         made = Stitched(front, self.best, history, self.chosen, self.recipe)
         # channels last was for speed here: what is returned has torch's own order
         return made.eval().to(memory_format=torch.contiguous_format)
+
+    def _normalised(self, values: Any) -> Tensor:
+        """The logits behind batch norm that is in training mode, of a copy, whose statistics move."""
+        rest = copy.deepcopy(self.rest)
+        for norm in tracked(rest.back):
+            norm.train()
+        with devices.autocast(self.junction.device, self.junction.dtype):
+            return rest(values)
 
     def _judge(self, row: dict[str, Any]) -> tuple[float, float]:
         """Add accuracies to a row; returns the criterion of the best epoch: without validation, the epoch."""

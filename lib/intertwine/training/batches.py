@@ -1,6 +1,6 @@
 """Shuffled, augmented batches from tensors that stay on the device."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 import torch.nn.functional as F
@@ -121,6 +121,27 @@ class Batches:
         at = at.where(inside, len(self.pixels) - 1)
         images = self.pixels.index_select(0, at.flatten()).view(len(numbers), height, width, channels)
         return images.movedim(-1, 1)
+
+
+def check_last_batch(one_image: Callable[[], object], n: int, recipe: Recipe) -> None:
+    """Raise, before any work, where the last batch is one image, whose variance a batch norm would take.
+
+    `one_image` runs a copy of what is trained, in training mode, on one of the n images: maps of more than
+    one position have a variance.
+    """
+    if recipe.drop_last or (n - 1) % recipe.batch_size:
+        return
+    try:
+        with torch.no_grad(), torch.random.fork_rng():  # dropout draws
+            one_image()
+    except ValueError as error:
+        if "more than 1 value per channel" not in str(error):
+            raise
+        raise ValueError(
+            f"Expected two images at least in each batch, as batch norm takes their variance, was given {n} "
+            f"images in batches of {recipe.batch_size}, the last of one: use replace(recipe, drop_last=True) "
+            f"or another batch_size."
+        ) from error
 
 
 def fill_of(data: Dataset, recipe: Recipe) -> Float[Tensor, "c ..."]:

@@ -15,7 +15,7 @@ from intertwine import devices, files
 from intertwine.chains import is_chain, layers_of, pooled_first, subchain
 from intertwine.data import Dataset
 from intertwine.data.dataset import check_dataset, tensor_digest
-from intertwine.training.batches import Batches, fill_of
+from intertwine.training.batches import Batches, check_last_batch, fill_of
 from intertwine.training.epoch import Row, build_optimizer, epoch
 from intertwine.training.evaluate import check_data, evaluate
 from intertwine.training.outputs import front_values
@@ -113,6 +113,8 @@ def train(
         # None where they are too many to keep; a chain has no tuple of values
         if isinstance(values, Tensor):
             images, model = values, back
+    with devices.autocast(chosen, dtype):
+        check_last_batch(lambda: copy.deepcopy(model)(images[:1].clone()), len(images), recipe)
     batches = Batches(images, data.labels.to(chosen), recipe, fill_of(data, recipe))
     optimizer = build_optimizer(recipe, network.named_parameters())
     rows: list[Row] = []

@@ -119,6 +119,10 @@ def _solved(run: Run, model: nn.Module, failed: list[tuple[int, int]], group: Gr
     # a weight that reaches no output could be anything: it is reported, and counts in no dimension
     if unused := [x for k, x in run.names.items() if run.stored(k)[0] in floating and k not in used]:
         solution.frozen.append((0, "not seen to reach an output", unused))
+    # complex weights and whole numbers, as quantised ones
+    unreal = {k for k, _ in weights} - floating
+    if left := [x for k, x in run.names.items() if run.stored(k)[0] in unreal]:
+        solution.frozen.append((0, "only real weights are understood", left))
     name_spaces(inference, solution)
     return WeightSpace(inference, solution)
 
