@@ -8,6 +8,7 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from intertwine import shallow
 from intertwine.groups import GReLU
 from intertwine.shallow import ShallowReLU, act, minimal_form, reduce_difference, same_function
 from intertwine.shallow.canonical_form import lexicographic
@@ -108,6 +109,20 @@ def test_the_tolerance_is_that_of_the_rounding():
     assert same_function(single, single).tolerance == 2**-20
     computed = act(single, torch.eye(2))
     assert ShallowReLU.from_module(off.to_module()).tolerance == computed.tolerance == 1e-9
+
+
+@given(seed=SEEDS)
+@settings(max_examples=6, deadline=None)
+def test_forms_of_a_module_in_float32_are_the_same_function_as_it(seed):
+    generator = torch.Generator().manual_seed(seed)
+    W, b, V = (torch.randn(shape, generator=generator) for shape in ((3, 3), (3,), (2, 6)))
+    # a neuron and a multiple of it, which is rounded
+    twice = ShallowReLU(torch.cat([W, 3.3 * W]), torch.cat([b, 3.3 * b]), V, torch.zeros(2))
+    module = twice.to_module().float()
+    forms = shallow.zero_factor_reduction(module), shallow.compress(module).network
+    assert all(form.n == 3 and same_function(module, form).equal for form in forms)
+    assert same_function(module, minimal_form(module)).equal
+    assert same_function(module, same_function(module, forms[0]).symmetry.image()).equal
 
 
 @pytest.mark.parametrize("kind", PAIR_KINDS)

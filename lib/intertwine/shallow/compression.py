@@ -1,5 +1,6 @@
 """The same function with fewer neurons, how few there can be, and how near a network is to having fewer."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -102,7 +103,8 @@ def compress(p: ShallowReLU | nn.Module) -> Compression:
             break
         if best.width > h + pairs:
             bound, reason = h + pairs + 1, f"no choice of sides does with {h + pairs}"
-    return Compression(realised(form, best), h, bound, reason, degeneracy(p))
+    small = replace(realised(form, best), tolerance=tolerance)  # neurons were merged up to it
+    return Compression(small, h, bound, reason, degeneracy(p))
 
 
 Signs = Int[np.ndarray, " h"] | None

@@ -1,7 +1,7 @@
 """Are two networks the same function? Yes with the symmetry between them, or no with an input as witness."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import fsum
 from typing import NamedTuple
@@ -54,7 +54,7 @@ class Symmetry:
     def image(self) -> ShallowReLU:
         """`q`, computed from `p` by the symmetry: equal for exact networks, up to rounding for floats."""
         r = transferred(self.p, self.normals, self.transfers, self.tolerance)
-        return moved(r, self.permutation, self.scales)
+        return replace(moved(r, self.permutation, self.scales), tolerance=self.q.tolerance)
 
 
 class Witness(NamedTuple):

@@ -37,7 +37,9 @@ def merged(p: ShallowReLU, found: Arrangement, tolerance: float) -> Merged:
     columns = total[:, rays] * reciprocal(np.abs(found.scales[chosen]))
     constant = np.flatnonzero(found.labels < 0)  # λσ(b) for all x
     c = p.c + p.V[:, constant] @ np.maximum(p.b[constant], 0)
-    return Merged(ShallowReLU(p.W[chosen], p.b[chosen], columns, c), found.part(chosen))
+    # what is merged was equal up to the tolerance of p
+    network = ShallowReLU(p.W[chosen], p.b[chosen], columns, c, tolerance=p.tolerance)
+    return Merged(network, found.part(chosen))
 
 
 def zero_factor_rank(p: ShallowReLU | nn.Module) -> int:
@@ -77,7 +79,7 @@ def zero_factor_reduction(p: ShallowReLU | nn.Module) -> ShallowReLU:
     # the scale of each row goes into its output weight
     normals = found.normals[found.labels] * np.where(found.scales < 0, -1, 1)[:, None]
     order = lexicographic(normals)
-    return from_rows(normals[order], (network.V * np.abs(found.scales))[:, order], network.c)
+    return from_rows(normals[order], (network.V * np.abs(found.scales))[:, order], network.c, p.tolerance)
 
 
 def minimal_form(p: ShallowReLU | nn.Module) -> ShallowReLU:
@@ -94,7 +96,7 @@ def minimal_form(p: ShallowReLU | nn.Module) -> ShallowReLU:
     q = zero_factor_reduction(p)
     rows, V = np.zeros_like(p.rows), np.zeros_like(p.V)
     rows[: q.n], V[:, : q.n] = q.rows, q.V
-    return from_rows(rows, V, q.c)
+    return from_rows(rows, V, q.c, p.tolerance)
 
 
 class DifferenceReduction(NamedTuple):

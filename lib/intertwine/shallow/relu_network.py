@@ -110,18 +110,20 @@ class ShallowReLU:
     def float(self) -> "ShallowReLU":
         """The same numbers rounded to float64."""
         arrays = (array.astype(np.float64, copy=False) for array in (self.W, self.b, self.V, self.c))
-        return ShallowReLU(*arrays)
+        return ShallowReLU(*arrays, tolerance=self.tolerance)
 
     def with_neurons(self, chosen: Iterable[Any]) -> "ShallowReLU":
         """The network of some of the neurons, in the given order, with the same c."""
         index = np.asarray(list(chosen), dtype=np.int64)
-        return ShallowReLU(self.W[index], self.b[index], self.V[:, index], self.c)
+        V = self.V[:, index]
+        return ShallowReLU(self.W[index], self.b[index], V, self.c, tolerance=self.tolerance)
 
     def extended(
         self, rows: Shaped[np.ndarray, "r m1"], V: Shaped[np.ndarray, "k r"], c: Numbers | None = None
     ) -> "ShallowReLU":
         """The network with further neurons: their rows (w, b), their output weights, and a new c if given."""
-        return from_rows(np.vstack([self.rows, rows]), np.hstack([self.V, V]), self.c if c is None else c)
+        rows, V = np.vstack([self.rows, rows]), np.hstack([self.V, V])
+        return from_rows(rows, V, self.c if c is None else c, self.tolerance)
 
     @staticmethod
     def from_module(module: nn.Module) -> "ShallowReLU":
@@ -129,8 +131,9 @@ class ShallowReLU:
 
         These are the layers of torch themselves: a class of one's own may compute something else.
 
-        The `tolerance` of the network is eight rounding units of a module that was not in float64. The
-        results of `act` and the like are in float64 and have the tolerance of float64.
+        The `tolerance` of the network is eight rounding units of a module that was not in float64. Forms with
+        fewer neurons keep it, as they are the same function up to it; the results of `act` and the like are
+        in float64 and have the tolerance of float64.
 
         Example:
             >>> ShallowReLU.from_module(
@@ -182,9 +185,14 @@ class ShallowReLU:
         return module
 
 
-def from_rows(rows: Shaped[np.ndarray, "n m1"], V: Shaped[np.ndarray, "k n"], c: Numbers) -> ShallowReLU:
+def from_rows(
+    rows: Shaped[np.ndarray, "n m1"],
+    V: Shaped[np.ndarray, "k n"],
+    c: Numbers,
+    tolerance: float = TOLERANCE,
+) -> ShallowReLU:
     """The network with rows (w_i, b_i)."""
-    return ShallowReLU(rows[:, :-1], rows[:, -1], V, c)
+    return ShallowReLU(rows[:, :-1], rows[:, -1], V, c, tolerance=tolerance)
 
 
 def random_network(n: int, m: int, k: int, size: int = 3, *, generator: torch.Generator) -> ShallowReLU:
