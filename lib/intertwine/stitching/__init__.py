@@ -1,8 +1,9 @@
 """Stitching: how much of one network's first half another network's second half can use."""
 
+from intertwine.stitching.climb import climb
 from intertwine.stitching.interpolation import barriers, between, line
 from intertwine.stitching.junction import Judged, Junction
-from intertwine.stitching.ladder import Ladder, climb
+from intertwine.stitching.ladder import Ladder
 from intertwine.stitching.make import stitch, stitch_all, stitch_at
 from intertwine.stitching.maps import (
     KINDS,

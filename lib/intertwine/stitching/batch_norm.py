@@ -25,6 +25,12 @@ def tracked(network: nn.Module) -> list[_BatchNorm]:
     return [m for m in network.modules() if isinstance(m, _BatchNorm) and m.track_running_stats]
 
 
+def in_training(model: nn.Module, images: Tensor) -> Tensor:
+    """The logits of a copy in training mode, whose statistics move."""
+    own = devices.like(model, images)
+    return copy.deepcopy(model).train()(images.to(own.device, own.dtype, copy=True))
+
+
 def reestimate(network: nn.Module, batches: Iterable[Values]) -> None:
     """Give a network's batch norms their mean statistics over batches of training data, as it is evaluated.
 

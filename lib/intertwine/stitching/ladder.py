@@ -9,7 +9,6 @@ import copy
 from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import groupby, product
-from math import isfinite
 from typing import Any
 
 import torch
@@ -19,13 +18,22 @@ from torch import Tensor, nn
 from intertwine import devices
 from intertwine.chains import subchain
 from intertwine.data import Dataset
-from intertwine.stitching.batch_norm import REESTIMATED, Apart, apart, averaging, frozen, narrowed, tracked
+from intertwine.stitching.batch_norm import (
+    REESTIMATED,
+    Apart,
+    apart,
+    averaging,
+    frozen,
+    in_training,
+    narrowed,
+    tracked,
+)
 from intertwine.stitching.maps import Full, Stitch
 from intertwine.stitching.rungs import Rung, by_each, check_rungs, check_widths
 from intertwine.training import Batches, build_optimizer
 from intertwine.training.batches import check_last_batch, fill_of
 from intertwine.training.evaluate import check_data, correct
-from intertwine.training.together import Steps, run_epoch
+from intertwine.training.together import Steps
 
 BATCH = 500  # images at a time, where nothing is trained: for a GPU, unlike 200 in `junction`
 
@@ -35,7 +43,7 @@ class Ladder:
 
     Example:
         >>> from intertwine.data import Dataset
-        >>> from intertwine.stitching import STITCH_RECIPES, Full
+        >>> from intertwine.stitching import STITCH_RECIPES, Full, Ladder, climb
         >>> one, two = (nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 10)) for _ in "ab")
         >>> images = Dataset.of(torch.randn(200, 5), torch.arange(200) % 10)
         >>> recipe = STITCH_RECIPES["digits"]
@@ -89,8 +97,8 @@ class Ladder:
         check_widths(model1, model2, rungs, train.images[:1].clone())
         first = next(iter(rungs.values())).recipe
         for model in (model1, model2) if first.batch_norm == "reestimated" else ():
-            in_training = partial(_in_training, model, train.images[:1])
-            check_last_batch(in_training, len(train.labels), first)
+            one_image = partial(in_training, model, train.images[:1])
+            check_last_batch(one_image, len(train.labels), first)
         self.device = devices.pick(device)
         self.dtype = devices.precision(model2, self.device, dtype)
         half = self.device.type == "cuda" and self.dtype != torch.float32
@@ -238,12 +246,6 @@ class Ladder:
                     self._logits(_channels_last(x), fixed)
 
 
-def _in_training(model: nn.Module, images: Tensor) -> Tensor:
-    """The logits of a copy in training mode, whose statistics move."""
-    own = devices.like(model, images)
-    return copy.deepcopy(model).train()(images.to(own.device, own.dtype, copy=True))
-
-
 def _channels_last(x: Tensor) -> Tensor:
     return x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x
 
@@ -251,46 +253,3 @@ def _channels_last(x: Tensor) -> Tensor:
 def _hits(logits: Tensor, labels: Tensor) -> Tensor:
     """How many answers of each stitch are right."""
     return correct(logits.flatten(0, 1), labels.repeat(len(logits))).unflatten(0, logits.shape[:2]).sum(1)
-
-
-def climb(ladders: list[Ladder]) -> list[list[dict[Any, dict[str, float]]]]:
-    """Train the stitches of all ladders, in turns; those of a ladder that was climbed before go on.
-
-    Example:
-        >>> from intertwine.data import Dataset
-        >>> from intertwine.stitching import STITCH_RECIPES, Full
-        >>> one, two = (nn.Sequential(nn.Linear(5, 8), nn.Linear(8, 10)) for _ in "ab")
-        >>> images = Dataset.of(torch.randn(200, 5), torch.arange(200) % 10)
-        >>> rungs = {"eye": Rung("0", Full(torch.eye(8)), STITCH_RECIPES["digits"])}
-        >>> pairs = (one, two), (two, one)
-        >>> ladders = [Ladder(*both, rungs, images, images, seed=0, device="cpu") for both in pairs]
-        >>> there, back = climb(ladders)
-        >>> 0 < there[-1]["eye"]["accuracy"] < 1
-        True
-
-    Args:
-        ladders: of equal numbers of epochs.
-
-    Returns:
-        For each ladder a list of its epochs: for each stitch, by name, its accuracy (a fraction), loss and
-        distance on the test images, as `Junction.judge` has them, and loss_on_the_way, with its penalty.
-    """
-    if isinstance(ladders, Ladder):
-        raise ValueError("Expected a list of ladders, was given one: write climb([ladder]).")
-    lengths = {each.recipe.epochs for each in ladders}
-    if len(lengths) != 1:
-        raise ValueError(f"Expected ladders of one number of epochs, was given {sorted(lengths) or 'none'}.")
-    histories: list[list[dict[Any, dict[str, float]]]] = [[] for _ in ladders]
-    networks = nn.ModuleList(each.model2 for each in ladders)
-    for number in range(ladders[0].recipe.epochs):
-        with devices.safe_kernels(networks):
-            found = run_epoch([each.steps for each in ladders], number)
-        for ladder, (losses, _), history in zip(ladders, found, histories, strict=True):
-            judged = ladder.judge()
-            for (name, row), loss in zip(judged.items(), losses, strict=True):
-                row["loss_on_the_way"] = loss
-                if not isfinite(loss):
-                    sentence = f"The loss of {name!r} is not finite after epoch {number + 1}"
-                    raise FloatingPointError(f"{sentence}: use a smaller lr.")
-            history.append(judged)
-    return histories
