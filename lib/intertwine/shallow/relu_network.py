@@ -115,15 +115,13 @@ class ShallowReLU:
     def with_neurons(self, chosen: Iterable[Any]) -> "ShallowReLU":
         """The network of some of the neurons, in the given order, with the same c."""
         index = np.asarray(list(chosen), dtype=np.int64)
-        V = self.V[:, index]
-        return ShallowReLU(self.W[index], self.b[index], V, self.c, tolerance=self.tolerance)
+        return ShallowReLU(self.W[index], self.b[index], self.V[:, index], self.c)
 
     def extended(
         self, rows: Shaped[np.ndarray, "r m1"], V: Shaped[np.ndarray, "k r"], c: Numbers | None = None
     ) -> "ShallowReLU":
         """The network with further neurons: their rows (w, b), their output weights, and a new c if given."""
-        rows, V = np.vstack([self.rows, rows]), np.hstack([self.V, V])
-        return from_rows(rows, V, self.c if c is None else c, self.tolerance)
+        return from_rows(np.vstack([self.rows, rows]), np.hstack([self.V, V]), self.c if c is None else c)
 
     @staticmethod
     def from_module(module: nn.Module) -> "ShallowReLU":
