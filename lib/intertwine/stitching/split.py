@@ -242,12 +242,17 @@ def by_hooks(model: nn.Module, layer: str, example: Tensor) -> tuple[nn.Module, 
     with evaluating(model), torch.no_grad():
         with lookup(model, [layer])[layer].register_forward_hook(lambda *_: calls.append(1)):
             expected = model(other.clone())
-        if len(calls) == 1 and torch.allclose(back(front(other.clone())), expected, rtol=1e-3, atol=1e-5):
+        if len(calls) != 1:
+            raise ValueError(
+                f"Expected the output of {layer!r} to be computed once, not {len(calls)} times: cut elsewhere."
+            )
+        if len(values := front(other.clone())) != len(other):  # as of a table of positions
+            raise ValueError(
+                f"Expected the output of {layer!r} to have images along the first axis, was given the shape "
+                f"{tuple(values.shape)} for {len(other)}: cut elsewhere."
+            )
+        if torch.allclose(back(values), expected, rtol=1e-3, atol=1e-5):
             return front, back
-    if len(calls) != 1:
-        raise ValueError(
-            f"Expected the output of {layer!r} to be computed once, not {len(calls)} times: cut elsewhere."
-        )
     raise ValueError(
         f"Expected the output of {layer!r} alone to cross the cut, of a tuple its first tensor: cut at the "
         f"end of a block, as torch.fx cannot trace this model, and only where it can are shortcuts stitched "
