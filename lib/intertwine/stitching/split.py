@@ -244,7 +244,8 @@ def by_hooks(model: nn.Module, layer: str, example: Tensor) -> tuple[nn.Module, 
             expected = model(other.clone())
         if len(calls) != 1:
             raise ValueError(
-                f"Expected the output of {layer!r} to be computed once, not {len(calls)} times: cut elsewhere."
+                f"Expected the output of {layer!r} to be computed once, not {len(calls)} times: cut "
+                f"elsewhere."
             )
         if len(values := front(other.clone())) != len(other):  # as of a table of positions
             raise ValueError(
