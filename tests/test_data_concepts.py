@@ -32,11 +32,12 @@ def test_masks_keep_every_plane(n, count, side, seed):
     assert torch.allclose(masks.areas(), planes.double().mean((0, 2, 3)))
 
 
-def test_shuffled_masks_are_those_of_other_images():
-    codes = torch.arange(50, dtype=torch.int32)[:, None, None].expand(50, 2, 2)
-    masks = Masks(codes, torch.eye(50).bool(), tuple(map(str, range(50))), ("object",) * 50)
+@pytest.mark.parametrize("n", [2, 3, 50])
+def test_shuffled_masks_are_those_of_other_images(n):
+    codes = torch.arange(n, dtype=torch.int32)[:, None, None].expand(n, 2, 2)
+    masks = Masks(codes, torch.eye(n).bool(), tuple(map(str, range(n))), ("object",) * n)
     moved = masks.shuffled(torch.Generator().manual_seed(0)).codes[:, 0, 0]
-    assert sorted(moved.tolist()) == list(range(50)) and (moved != torch.arange(50)).all()
+    assert sorted(moved.tolist()) == list(range(n)) and (moved != torch.arange(n)).all()
     with pytest.raises(ValueError, match="two images"):
         Masks.of(torch.ones(1, 1, 2, 2).bool(), ["a"]).shuffled(torch.Generator())
 
