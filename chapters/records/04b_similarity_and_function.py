@@ -894,9 +894,10 @@ told.say(own_baseline=of_own.mean())
 #
 # The claims are judged by short trainings after the ReLU.
 # By the paper's own training, before the ReLU ({doc}`03b_matching`), three pairs of Tiny-10 have
-# {fact}`04b_similarity_and_function.own_baseline:.3f` on average, which three alone do not decide.
+# {fact}`04b_similarity_and_function.own_baseline:.3f` on average.
+# Judged by these alone, the claim would be inconclusive.
 #
-# *What would change it*: a fourth pair by the paper's training; thirty epochs for ResNet-20, and the paper's own wide
+# *What would change it*: more pairs by the paper's training; thirty epochs for ResNet-20, and the paper's own wide
 # networks.
 #
 # (rec-section-6-4)=
