@@ -194,7 +194,7 @@ DRIVER: dict[str, Callable] = {
 }
 
 
-def without_context() -> list[Any]:
+def without_context() -> None:
     """Autograd asks a table of C++ functions whether the device is in use, which would ask the driver: no."""
     text = (TORCH / "include/ATen/detail/AcceleratorHooksInterface.h").read_text()
     functions = re.findall(r"^  virtual \w+ (\w+)\(", text, re.MULTILINE)
@@ -205,8 +205,9 @@ def without_context() -> list[Any]:
     copied = (ctypes.c_void_p * 100).from_buffer_copy(entries)
     no = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_int8)(lambda hooks, device: False)
     copied[4 + functions.index("hasPrimaryContext")] = ctypes.cast(no, ctypes.c_void_p).value  # 2 destructors
+    for each in (copied, no):  # never freed: C++ still calls them when Python has let go of all it had
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(each))
     table.value = ctypes.addressof(copied) + 2 * word
-    return [copied, no]
 
 
 def storage(make: Callable) -> Callable:
@@ -224,10 +225,10 @@ def operators(key: str) -> list[Any]:
     return [getattr(getattr(aten, name), overload or "default") for name, _, overload in split]
 
 
-def install() -> list[Any]:
+def install() -> torch.library.Library:
     """Make `cuda` a device of this process, for good; what is returned must live as long."""
     torch._C._ensureCUDADeviceGuardSet()
-    kept = without_context()
+    without_context()
     torch.Generator = Generator
     torch.cuda.default_generators = (OWN,)
     for name, function in (DRIVER | CUDA).items():
@@ -242,4 +243,4 @@ def install() -> list[Any]:
         for op in operators("CUDA") + [getattr(aten, name).default for name in ASK_A_DRIVER]:
             if op._opname not in TOUCH_NO_NUMBER:
                 library.impl(op, (view if op.is_view else kernel)(op), "CUDA")
-    return [library, *kept]
+    return library
