@@ -887,15 +887,15 @@ told.check_all({
         every((of_own - 0.883).abs() < 0.05, len(of_own) == 3),
 })
 # fmt: on
-told.say(own_baseline=of_own.mean())
+told.say(own_baseline=of_own.mean(), **ends(own_baseline=interval(of_own)))
 
 # %% [markdown]
 # The second spread is wide: any CKA above 0.82 lies within it.
 #
 # The claims are judged by short trainings after the ReLU.
 # By the paper's own training, before the ReLU ({doc}`03b_matching`), three pairs of Tiny-10 have
-# {fact}`04b_similarity_and_function.own_baseline:.3f` on average.
-# Judged by these alone, the claim would be inconclusive.
+# {fact}`04b_similarity_and_function.own_baseline:.3f` on average, with an interval from
+# {fact}`04b_similarity_and_function.own_baseline_low:.3f` to {fact}`04b_similarity_and_function.own_baseline_high:.3f`.
 #
 # *What would change it*: more pairs by the paper's training; thirty epochs for ResNet-20, and the paper's own wide
 # networks.

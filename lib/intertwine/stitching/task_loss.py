@@ -60,7 +60,7 @@ class Training:
         # one image shows a layer that does not fit before hours of training do
         values = run_part(junction.front, junction.images("train")[:1], junction.dtype)
         check_fit(self.rest, values, junction.widths, junction.dtype)
-        if recipe.epochs and recipe.batch_norm == "reestimated":
+        if recipe.batch_norm == "reestimated":
             check_last_batch(lambda: self._normalised(values), len(junction.labels("train")), recipe)
         self.objective = _Objective(self.rest, penalty)
         start = {"epoch": 0, "lr": 0.0, "loss": float("nan"), "accuracy": float("nan")}

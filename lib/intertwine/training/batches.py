@@ -129,7 +129,7 @@ def check_last_batch(one_image: Callable[[], object], n: int, recipe: Recipe) ->
     `one_image` runs a copy of what is trained, in training mode, on one of the n images: maps of more than
     one position have a variance.
     """
-    if recipe.drop_last or (n - 1) % recipe.batch_size:
+    if not recipe.epochs or recipe.drop_last or (n - 1) % recipe.batch_size:
         return
     try:
         with torch.no_grad(), torch.random.fork_rng():  # dropout draws
