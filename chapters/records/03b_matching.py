@@ -1568,7 +1568,7 @@ told.check_all({
 })
 # fmt: on
 told.say(own_pairs=own_ranks["pair"].nunique(), own_ahead=floor(10 * own_ahead.min()) / 10)
-told.say(**ends(further=further, widest=widest))
+told.say(**ends(further=further), below_0=-widest[0], above_0=widest[1])
 told.say(ranked_pairs=long["pair"].nunique(), ranked=len(ranked), ahead=int(ahead.sum()))
 told.say(short_ranked_3=len(layers(early, THIRD)), short_ahead_3=int(layers(short_ahead, THIRD).sum()))
 told.say(bias_gains=(ranked["fitted"] - ranked["fitted without bias"]).mean())
@@ -1583,8 +1583,8 @@ told.say(
 # From the direct map of its rank, with a bias, the paper's own training gains {fact}`03b_matching.further_low:.1f` to
 # {fact}`03b_matching.further_high:.1f` %, in each of 18 cases.
 # The mean of these three pairs at rank 16 has an interval that contains 0, from
-# {fact}`03b_matching.widest_low:.1f` to {fact}`03b_matching.widest_high:.1f` %, so the claims are judged by five pairs
-# of four epochs.
+# −{fact}`03b_matching.below_0:.1f` to {fact}`03b_matching.above_0:.1f` %, so the claims are judged by five pairs of four
+# epochs.
 #
 # *What would change it*: the paper's own training from the direct map without a bias; other layers, and Inception V1,
 # where the paper has the same.
