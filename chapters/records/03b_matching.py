@@ -1583,8 +1583,8 @@ told.say(
 # From the direct map of its rank, with a bias, the paper's own training gains {fact}`03b_matching.further_low:.1f` to
 # {fact}`03b_matching.further_high:.1f` %, in each of 18 cases.
 # The mean of these three pairs at rank 16 has an interval that contains 0, from
-# −{fact}`03b_matching.below_0:.1f` to {fact}`03b_matching.above_0:.1f` %, so the claims are judged by five pairs of four
-# epochs.
+# −{fact}`03b_matching.below_0:.1f` to {fact}`03b_matching.above_0:.1f` %.
+# So the claims are judged by five pairs of four epochs.
 #
 # *What would change it*: the paper's own training from the direct map without a bias; other layers, and Inception V1,
 # where the paper has the same.
