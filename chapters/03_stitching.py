@@ -323,7 +323,7 @@ matched[channel_g, channel_f] = torch.where((a > 0) & (b > 0), b / a, 1)
 # %% tags=["hide-input"] figure="fig-matched"
 theirs = stitch(f, g, kind="scaled permutation", **same).stitch
 assert torch.allclose(matched, theirs.weight.cpu().flatten(1), rtol=1e-3)
-of_pairs, ranked = cosines[channel_f, channel_g].sort(descending=True)
+ranked = cosines[channel_f, channel_g].argsort(descending=True)
 best = [(channel_f[k], channel_g[k]) for k in ranked[:4].tolist()]
 seen = [activations(n, [layer], test.images[:1])[layer][0] for n in (f, g)]
 

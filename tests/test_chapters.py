@@ -279,3 +279,12 @@ def test_labels_are_unique_and_facts_links_and_papers_that_a_notebook_names_exis
         cited = ",".join(re.findall(r"{cite(?::\w+)?}`([^`]+)`", text)).split(",")
         named |= {key.strip() for key in cited} - {""}
         assert not named - papers, f"{name}: add {named - papers} to book/references.bib"
+
+
+@RECORDS
+def test_every_fact_that_a_record_tells_is_read(name):
+    pages, record = [*BOOK.notebooks.values(), *(ROOT / "book").glob("*.md")], Path(name).name
+    read = {key for p in pages for key in re.findall(rf"{{fact}}`{record}\.([^`:]+)", p.read_text())}
+    read |= {*re.findall(r"facts\[['\"](\w+)['\"]\]", BOOK.records[name].read_text())}
+    told = json.loads((ROOT / "data/results" / record / "told.json").read_text())["facts"]
+    assert told.keys() - read == set(), "read them on a page, or tell them no longer"

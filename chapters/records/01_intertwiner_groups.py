@@ -430,7 +430,7 @@ told.check_all({
     "On the printed groups the printed φ is that of Lemma 3.1.": table_1["phi_error"] < 1e-12,
 })
 # fmt: on
-told.say(rows_that_hold=by_row.sum(), rows=len(by_row))
+told.say(rows_that_hold=by_row.sum())
 
 # %% [markdown]
 # *What would change it*: nothing; {prf:ref}`thm-scalars` decides each row by hand.
@@ -785,7 +785,6 @@ told.check_all({
         outputs(x, **swapped), outputs(x, **drawn)),
 })
 # fmt: on
-told.say(negative=100 * negative.min())
 told.verdicts()
 
 # %% [markdown]

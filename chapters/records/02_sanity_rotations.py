@@ -60,7 +60,7 @@ from intertwine_book.figures.readable import readable
 from intertwine_book.figures.scatter import scatter
 from intertwine_book.intervals import interval
 from intertwine_book.record import Record
-from intertwine_book.tidy import ends, every, of
+from intertwine_book.tidy import every, of
 from intertwine_book.told import Told
 
 style.use_style()
@@ -702,11 +702,8 @@ told.check_all({
         [left[THIRD] > 5, left[SECOND] < 0],
 })
 # fmt: on
-told.say(**{f"apart_{k}": listed(more.loc[k]) for k in (SECOND, THIRD)}, lead=listed(-more.loc[FIRST]))
-told.say(
-    **ends(tuned_group=points.loc[GROUP]),
-    tuned_alone=tuned.groupby("network")["base_accuracy"].first().mean(),
-)
+told.say(lead=listed(-more.loc[FIRST]))
+told.say(tuned_alone=tuned.groupby("network")["base_accuracy"].first().mean())
 told.say(tuned_alone_narrow=tuned_narrow["base_accuracy"].mean())
 
 # %% [markdown]

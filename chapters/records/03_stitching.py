@@ -596,7 +596,7 @@ told.check_all({
         interval(at(gap, FIRST))[0] < 0,
 })
 # fmt: on
-told.say(**ends(group=mean["G_ReLU"], full=mean["full"], rank_4=mean["rank 4"], rank_1=mean["rank 1"]))
+told.say(**ends(group=mean["G_ReLU"]))
 told.say(**ends(none=mean["identity"], narrow=mean_narrow["G_ReLU"]))
 told.say(shuffled=nulls["random permutation"].mean(), wide_pairs=wide["pair"].nunique())
 alone_at = {"alone": wide, "alone_narrow": narrow}
@@ -835,8 +835,8 @@ told.check_all({
 closed_means = closed_at.groupby("layer").mean()
 told.say(**ends(equal_group=closed_means["G_ReLU"], equal_four=closed_means["rank 4"]))
 for name, each in {"relaxed": group, "adam": adam, "printed": printed["G_ReLU"]}.items():
-    told.say(**{f"{name}_{k}": points for k, points in each.groupby("layer").mean().items()})
-told.say(adam_32=other["penalty"][adams & fast].mean(), adam_slow=other["penalty"][adams & ~fast].mean())
+    told.say(**{f"{name}_{k}": points for k, points in each.groupby("layer").mean().items() if k > SECOND})
+told.say(adam_32=other["penalty"][adams & fast].mean())
 told.say(equal_pairs=drawn_at.index.unique("pair").size)
 
 # %% tags=["hide-input"]
@@ -1155,11 +1155,13 @@ told.check_all({
     "As trained, a quarter of the way keeps 85 %.": middle.loc["as trained", 0.25] > 85,
 })
 # fmt: on
-for end, norm in {"": "re-estimated", "_interpolated": "interpolated"}.items():
-    for name, way in {"trained": "as trained", "matched": active}.items():
-        told.say(**{f"barrier_{name}{end}": wide_mean.loc[norm, way]})
+told.say(
+    barrier_trained=wide_mean.loc["re-estimated", "as trained"],
+    barrier_matched=wide_mean.loc["re-estimated", active],
+    barrier_matched_interpolated=wide_mean.loc["interpolated", active],
+)
 means, share = again.groupby("width")[active].mean(), middle.loc[active, 0.5] / 100
-told.say(barrier_pairs=len(wide_left), barrier_apart=min(steps), barrier_matched_narrow=means[NARROWEST])
+told.say(barrier_pairs=len(wide_left), barrier_matched_narrow=means[NARROWEST])
 told.say(worst_trained=middle.loc["as trained", 0.5], worst_matched=middle.loc[active, 0.5])
 told.say(
     line_epochs=EQUAL["epochs"], line_images=COUNT, line_error=100 * (share * (1 - share) / COUNT) ** 0.5

@@ -370,7 +370,7 @@ for column in GROUPS:
 told.verdicts()
 
 # %% tags=["hide-input"]
-nulls, fresh_nulls = means(scores[WIDEST], "null"), means(fresh_scores[WIDEST], "null")
+nulls = means(scores[WIDEST], "null")
 above = {
     width: scores[width].assign(value=scores[width]["value"] - scores[width]["null"]) for width in LADDER
 }
@@ -424,13 +424,10 @@ told.check_all({
          for tables in (trained, untrained) for rows in tables.values()],
 })
 # fmt: on
-told.say(width=WIDE["width"], epochs=WIDE["epochs"], images=MANY, pairs=wide["pair"].nunique())
-told.say(rise=rises[WIDEST].mean(), rise_above=rises_above[WIDEST].mean())
+told.say(epochs=WIDE["epochs"], pairs=wide["pair"].nunique())
+told.say(rise=rises[WIDEST].mean())
 told.say(**dict(zip(("rise_low", "rise_high"), interval(rises[WIDEST]), strict=True)))
 told.say(**ends(fall=-rises[NARROWEST], fall_above=-rises_above[NARROWEST]))
-told.say(**ends(null=nulls, over=left, fresh_null=by_pair(fresh_scores[WIDEST], "null")))
-told.say(over_14=left.loc["G_ReLU", LAST], over_fresh_14=fresh_left.loc["G_ReLU", LAST])
-told.say(over_10=left.loc["orthogonal", THIRD], over_fresh_10=fresh_left.loc["orthogonal", THIRD])
 
 # %% [markdown]
 # Procrustes under the group rises from layer 10 to 14 by {fact}`04_dissimilarity.rise:.3f`
@@ -684,10 +681,7 @@ def falls_off(square):
 
 
 on_diagonal = {title: largest_on_diagonal(rows) for title, rows in figure_5.groupby("measure")}
-fresh_cka_nulls, spread = (
-    fresh_cka_scores[WIDEST],
-    (cka_rows[WIDEST]["orthogonal"] - cka_rows[WIDEST]["normalised"]),
-)
+spread = cka_rows[WIDEST]["orthogonal"] - cka_rows[WIDEST]["normalised"]
 
 
 def first_minus_last(rows):
@@ -725,7 +719,7 @@ told.check_all({
                 for rows in fresh_cka_scores.values())),
 })
 # fmt: on
-told.say(same_depth=same_depth.mean(), other_depth=other_depth.mean(), short_epochs=SHORT["epochs"])
+told.say(short_epochs=SHORT["epochs"])
 told.say(gram_images=SOME, fresh_gram_images=FEW)
 
 # %% [markdown]
@@ -816,7 +810,6 @@ as_started_gain = means(cka_scores[WIDEST]).loc["G_ReLU"] - started_group
 filled = cka_gains[WIDEST].loc["orthogonal"] / (1 - untrained_cka)
 group_pairs, group_fresh = by_pair(cka_scores[WIDEST])["G_ReLU"], by_pair(fresh_cka_scores[WIDEST])["G_ReLU"]
 narrow_group = added(NARROWEST, "G_ReLU")
-later = procrustes_gains[NARROWEST][LATE]
 linear_means = pd.DataFrame(
     {
         width: {
@@ -868,17 +861,14 @@ told.check_all({
 })
 # fmt: on
 told.say(procrustes_most=procrustes_gains[WIDEST].abs().max(axis=None))
-told.say(narrow_procrustes_gain_low=later.min(axis=None), narrow_procrustes_gain=later.max(axis=None))
 told.say(gain_apart=min(narrow.min() - half.max(), half.min() - widest.max()))
 told.say(linear_gain=cka_gains[WIDEST].loc["orthogonal"].max())
 told.say(linear_fresh_low=untrained_cka.min(), group_loss=-cka_gains[WIDEST].loc["G_ReLU"].min())
 told.say(group_loss_6=-cka_gains[WIDEST].loc["G_ReLU", SECOND])
 told.say(group_loss_14=-cka_gains[WIDEST].loc["G_ReLU", LAST])
-for name, width in {"narrow": NARROWEST, "half": HALF}.items():
-    gained = cka_gains[width].loc["orthogonal"]
-    told.say(**{f"{name}_linear_gain_low": gained.min(), f"{name}_linear_gain": gained.max()})
+told.say(narrow_linear_gain=cka_gains[NARROWEST].loc["orthogonal"].max())
 told.say(gain_as_started_6=as_started_gain[SECOND], gain_as_started=as_started_gain[LAST])
-told.say(**ends(room=1 - untrained_cka), share_loss=-shares.min(axis=None))
+told.say(share_loss=-shares.min(axis=None))
 told.say(linear_10=trained_cka[THIRD], linear_fresh_10=untrained_cka[THIRD])
 
 # %% [markdown]
@@ -967,7 +957,6 @@ told.check_all({
     "At width 16 it is positive in each of four pairs.": every(narrow_correlations > 0, len(narrow_correlations) == 4),
 })
 # fmt: on
-told.say(**ends(correlation=wide_correlations["rank_correlation"]))
 headings = {"width": "width"} | {k: f"pair {k + 1}" for k in table if k != "width"}
 readable(table, headings, digits=1, title="Rank correlation of similarity with penalty, over four layers")
 
@@ -1323,7 +1312,6 @@ told.check_all({
 })
 # fmt: on
 told.say(block_gap=raw["G_ReLU"].mean(), block_gap_above=rest["G_ReLU"].mean(), block_nulls=5)
-told.say(block_gap_orthogonal=raw["orthogonal"].mean(), block_gap_orthogonal_above=rest["orthogonal"].mean())
 told.say(block_null_share=100 * of_null["G_ReLU"], block_null_share_orthogonal=100 * of_null["orthogonal"])
 told.say(**ends(block_gap=raw["G_ReLU"], block_gap_above=rest["G_ReLU"]))
 headings = {
@@ -1525,7 +1513,6 @@ told.check_all({
 # fmt: on
 moved = of(lemma_5_1, version="as printed", action="translations").groupby("measure")["change"].max()
 below = of(property_ii, version="as printed", v="random").groupby("measure")["short_of_1"].max()
-told.say(moves_cka=moved["G_ReLU-CKA"], moves_procrustes=moved["G_ReLU-Procrustes"])
 told.say(short_cka=below["G_ReLU-CKA"], short_procrustes=below["G_ReLU-Procrustes"])
 shown = lemma_5_1.groupby(["version", "measure", "action"])["change"].max().unstack("action").reset_index()
 headings = {"version": "version", "measure": "measure"} | {a: a for a in [*shown][2:]}
@@ -1677,7 +1664,7 @@ told.check_all({
 })
 # fmt: on
 told.say(drawn=len(random), negative=100 * (random < 0).mean())
-told.say(share=100 * spectra["energy"].max(), share_by_hand=100 * hand["energy"].item())
+told.say(share=100 * spectra["energy"].max())
 headings = {"features": "features", "smallest": "smallest eigenvalue", "largest": "largest"}
 headings |= {"negative": "share that is negative", "energy": "their share of squares"}
 readable(pd.concat([hand, spectra]), headings, digits=3, title="Spectra of the max kernel")

@@ -108,7 +108,6 @@ STAGE_ENDS = {
     6: (15, 20, 20),
     7: (16, 21, 21),
 }  # of Lite 0, 1, 2
-STATISTICS = ["mean_iou", "above_null", "above_0.04"]
 
 
 # %% [markdown]
@@ -309,7 +308,6 @@ told.check_all(
             street_areas.set_index("concept")["area"].get("Tree", np.nan) > 0.003 / 0.04,
     }
 )  # fmt: skip
-told.say(never=len(never.get("concepts", [])))
 
 # %% [markdown]
 # *What would change it*: smaller concepts, as Broden has, or a larger share $q$.
@@ -531,7 +529,7 @@ MEASURES = {"mean_iou": "mean best IoU", "above_null": "units above chance"}
 MEASURES |= {"above_0.04": "units with an IoU above 0.04"}
 TRAINING = "trained minus untrained networks"
 claim = partial(told.claim, paper="godfrey2022", words=WORDS)
-on_lites, ours = {"per": "network", "link": "rec-units-imagenet"}, {"whose": "ours", "scale": None}
+on_lites = {"per": "network", "link": "rec-units-imagenet"}
 
 
 def lines(table, by, statistic, **columns):
@@ -680,24 +678,15 @@ told.check_all({
 # fmt: on
 lost = -stages.loc[EQUAL].mean()
 lost = lost[lost > 0] if (lost > 0).any() else lost
-told.say(fall_first=relative[FIRST, "trained"], fall_untrained=relative[FIRST, "untrained"])
+told.say(fall_first=relative[FIRST, "trained"])
 told.say(equal_untrained=listed(fresh.loc[[FIRST], change]), fall_least=number(lost.min(), 0))
 for name, layer in {"first": FIRST, "second": SECOND, "linear": LINEAR}.items():
-    told.say(
-        **{
-            f"equal_{name}": listed(equal.loc[[layer], change]),
-            f"chance_{name}": of_chance.loc[layer, "trained"],
-        }
-    )
-    told.say(**{f"filled_{name}": listed(equal.loc[[layer], "change_filled"])})
-    told.say(**{f"empty_{name}": equal.loc[[layer], "own_empty"].mean()})
+    told.say(**{f"equal_{name}": listed(equal.loc[[layer], change])})
+told.say(filled_second=listed(equal.loc[[SECOND], "change_filled"]))
+told.say(empty_second=equal.loc[[SECOND], "own_empty"].mean())
 told.say(own_area=usual.loc[[FIRST], "own_area"].mean(), random_area=usual.loc[[FIRST], "random_area"].mean())
-told.say(
-    fall_most=number(lost.max(), 0),
-    **{f"stage_{k}": number(v, 0) for k, v in stages.loc[EQUAL].mean().items()},
-)
+told.say(fall_most=number(lost.max(), 0))
 units = of(whole, alpha=0, weights="trained").groupby("place")["units"]
-told.say(level=percent[0.0].xs("trained", level="weights").mean(), **ends(chance=of_chance["untrained"]))
 told.say(untrained_most=counted.xs("untrained", level="weights").max(axis=None))
 told.say(**ends(units=units.get_group("after ReLU6"), linear_units=units.get_group(LINEAR)))
 
@@ -972,15 +961,11 @@ told.check_all({
               *(np.prod(interval(of_05[one] - of_05[other])) < 0 for one, other in combinations(KINDS[1:4], 2))),
 })
 # fmt: on
-names = {"relu": "ReLU", "gelu": "GELU", "tanh": "tanh", "none": "no ReLU"}
+names = {"relu": "ReLU", "gelu": "GELU"}
 for name, kind in names.items():
-    told.say(**{f"small_{name}": said(of(panels["drawn scenes, usual levels, first"], kind=kind)["points"])})
-    told.say(**{f"small_{name}_equal": said(of(equal_areas, kind=kind)["points"])})
-    if name in ("relu", "gelu"):
-        told.say(**{f"small_{name}_share": said(shares["usual levels, first"][kind])})
-        told.say(**{f"small_{name}_share_equal": said(shares["equal areas"][kind])})
+    told.say(**{f"small_{name}_share": said(shares["usual levels, first"][kind])})
+    told.say(**{f"small_{name}_share_equal": said(shares["equal areas"][kind])})
 told.say(**{f"small_{kind.lower()}_later": said(of(later, kind=kind)["points"]) for kind in ("ReLU", "GELU")})
-told.say(small_relu_street=said(of(outputs, dataset="camvid", kind="ReLU")["points"]))
 told.say(**{f"small_own_{name}": each for name, each in own_iou.items()})
 told.say(**{f"small_tanh_{name}_equal": said(cost) for name, cost in of_tanh.items()})
 told.say(small_tanh_rise=tanh_rises["untrained"].mean(), small_tanh_trained_rise=tanh_rises["trained"].mean())

@@ -138,7 +138,7 @@ WORDS = {
 }
 FCN = fcn().eval()
 LIVE = torch.tensor([1.0, -1.0, 0.8, 0.5], dtype=torch.float64)  # slopes 0.8 and −0.5
-BELOW, ABOVE = "with both w negative", "with both w positive"
+BELOW = "with both w negative"
 
 # %% [markdown]
 # (rec-genni-networks)=
@@ -216,7 +216,6 @@ told.check_all({
     "Networks 1 and 3 have more than a quarter of its loss.": losses[[1, 3]] > 0.25,
 })
 # fmt: on
-told.say(**{f"loss_{k}": losses[k] for k in (1, 2, 3)})
 told.verdicts()
 
 # %% [markdown]
@@ -272,7 +271,7 @@ told.check_all({
         printed[["relative", "on_their_inputs"]].astype(float).round() == 18,
 })
 # fmt: on
-told.say(ratio=printed["relative"], ratio_theirs=printed["on_their_inputs"], ratio_500=printed["on_500"])
+told.say(ratio=printed["relative"], ratio_theirs=printed["on_their_inputs"])
 told.verdicts()
 
 # %% [markdown]
@@ -389,7 +388,6 @@ told.check_all({
 })
 # fmt: on
 told.say(near_zero=100 * fine.loc[NEAR_ZERO, "inside"] / fine.loc[WHOLE, "inside"])
-told.say(coarse_holes=int(on_axis["holes"]), fine_points=FINE)
 told.verdicts()
 
 # %% [markdown]
@@ -541,7 +539,6 @@ told.check_all({
         crossing["joined"] == (crossing["second_surface"] > 0),
 })
 # fmt: on
-told.say(second_surface=100 * theirs["second_surface"].max())
 told.verdicts()
 
 # %% [markdown]
@@ -1107,8 +1104,7 @@ more, later = (
 )
 low, high = interval(later)
 told.say(more_through=int(more.sum()), gap_later=later.mean(), later_low=low, later_high=high)
-told.say(times_through=ratio[THROUGH, 0.1], times_anywhere=ratio[ANYWHERE, 0.1], times_one=by_one)
-told.say(times_low=ratio[THROUGH].min(), times_high=ratio[THROUGH].max())
+told.say(times_through=ratio[THROUGH, 0.1], times_anywhere=ratio[ANYWHERE, 0.1])
 told.verdicts()
 
 # %% [markdown]

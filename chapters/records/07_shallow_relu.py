@@ -272,7 +272,6 @@ told.check_all(
         "Some pairs are one function and some are not.": {*pairs["pair"]} == {"equal", "near miss"},
     }
 )
-told.say(pairs_tried=len(pairs))
 told.verdicts()
 
 # %% [markdown]
@@ -708,7 +707,7 @@ told.check_all({
         every(0.4 < ones["reduced_apart"].mean() < 0.6, merged_apart["reduced_hidden"].median() >= 8),
 })
 # fmt: on
-told.say(of_ones=len(ones), per_size=len(of(integers, size=2)), median_1=medians[1], median_2=medians[2])
+told.say(of_ones=len(ones), per_size=len(of(integers, size=2)), median_1=medians[1])
 told.say(share_apart=100 * ones["apart"].mean(), median_apart=drawn_apart["hidden"].median())
 told.say(share_merged=100 * ones["reduced_apart"].mean())
 told.say(median_merged=merged_apart["reduced_hidden"].median())
@@ -783,8 +782,6 @@ told.check(
     "Each network has as many orbits as sets to flip, and some have several.",
     every(orbits == identifiability["flips"], orbits.max() > 1),
 )
-told.say(identified=len(orbits), one_orbit=(orbits == 1).sum(), several_orbits=(orbits > 1).sum())
-told.say(most_orbits=orbits.max())
 told.verdicts()
 
 # %% [markdown]
@@ -1105,11 +1102,8 @@ told.check_all({
     "A network is certified generic exactly where μ can be told from 0.": mu["generic"] == mu["value"].notna(),
 })
 # fmt: on
-told.say(networks=silent.shape[1], nearest_none=everything.loc[NONE, "min"].min())
-told.say(furthest_usual=everything.loc[USUAL, "max"].max(), active_usual=active.loc[USUAL, "min"].min())
+told.say(networks=silent.shape[1])
 told.say(silent_size_none=norms[True][NONE], silent_size_usual=norms[True][USUAL])
-told.say(size_none=norms[False][NONE], size_usual=norms[False][USUAL])
-told.say(silent_usual=silent.loc[USUAL].mean(), accuracy_none=right[NONE], accuracy_usual=right[USUAL])
 
 # %% [markdown]
 # The loss gives a neuron that fires on no training image no gradient.
