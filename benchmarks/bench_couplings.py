@@ -88,14 +88,14 @@ def row(name: str) -> dict[str, object]:
         peer = theirs(model, x)
     except Exception as error:  # of the peer: said in the table
         said = type(error).__name__
-        return {"network": name, "ours": len(mine), "Torch-Pruning": said, "equal": "", "ours alone": ""}
+        return {"network": name, "ours": len(mine), "Torch-Pruning": said, "covered": "", "ours alone": ""}
     last = {
         axes for axes in peer if all(dict(model.named_parameters())[at].shape[k] == classes for at, k in axes)
     }
     peer -= last  # the outputs, which must stay
-    equal = len(united(mine, peer) & peer)
+    covered = len(united(mine, peer) & peer)
     alone = sum(not any(axes <= whole for whole in peer) for axes in mine)
-    counts = {"ours": len(mine), "Torch-Pruning": len(peer), "equal": equal, "ours alone": alone}
+    counts = {"ours": len(mine), "Torch-Pruning": len(peer), "covered": covered, "ours alone": alone}
     return {"network": name, **counts}
 
 
@@ -111,7 +111,7 @@ def main(record: bool) -> None:
     if record:
         write(HERE / "couplings.csv", rows[0], ([str(cell) for cell in each.values()] for each in rows))
     compared = [each for each in rows if isinstance(each["Torch-Pruning"], int)]
-    if different := [each["network"] for each in compared if each["Torch-Pruning"] != each["equal"]]:
+    if different := [each["network"] for each in compared if each["Torch-Pruning"] != each["covered"]]:
         sys.exit(
             f"Expected every coupling of the peer among ours, not so in {', '.join(map(str, different))}."
         )

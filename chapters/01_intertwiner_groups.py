@@ -100,7 +100,7 @@ twins: int = 20  # rescaled networks
 #
 # *Swap*: exchange the neurons with all their edges.
 # *Scale*: multiply what enters a neuron, its bias included, by $\alpha > 0$, and divide what leaves it by α
-# ({numref}`fig-swap-scale`); for $\mathrm{ReLU}(\alpha z) = \alpha\,\mathrm{ReLU}(z)$.
+# ({numref}`fig-swap-scale`), as $\mathrm{ReLU}(\alpha z) = \alpha\,\mathrm{ReLU}(z)$.
 
 # %% tags=["hide-input"] figure="fig-swap-scale"
 red_first = {"colours": [COLOURS["red"], COLOURS["blue"]]}
@@ -442,7 +442,7 @@ figure
 # ### The groups of this book
 #
 # All pages name groups by these words.
-# The first four have the first four kinds of scalars; *discrete* ones do not occur again.
+# The first four have the first four kinds of scalars; *discrete* ones occur only in {numref}`fig-scalars`.
 #
 # :::{list-table}
 # :header-rows: 1
@@ -705,7 +705,7 @@ figure
 # :header-rows: 1
 # :widths: auto
 #
-# * - before it stands
+# * - the activation is
 #   - you may, with one line
 #   - beware
 # * - ReLU, LeakyReLU
@@ -742,7 +742,7 @@ figure
 # ## Adapt this
 #
 # Replace the class by your activation, and the network by any module that the library can run once.
-# The cell runs alone, as in all chapters (chapter 2 needs `pip install '.[book]'`).
+# The cell runs alone, as in all chapters.
 
 # %%
 from torch import manual_seed, nn, randn

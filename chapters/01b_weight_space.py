@@ -376,8 +376,8 @@ moved_by = conserved(after) - conserved(at)
 assert torch.allclose(moved_by, rate**2 * conserved(slopes))  # the whole matrix
 
 # %% [markdown]
-# A step changes the imbalance by a multiple of $\eta^2$, and a given time takes $1/\eta$ as many steps: halve the
-# learning rate, and the drift halves ({ref}`rec-drift`).
+# A step changes the imbalance by a multiple of $\eta^2$, and a time $T$ takes $T/\eta$ steps: halve the learning rate,
+# and the drift halves ({ref}`rec-drift`).
 #
 # The ball of {numref}`fig-valley` moves by these laws.
 # Its two weights are the norms of the two layers.
@@ -390,7 +390,7 @@ assert torch.allclose(moved_by, rate**2 * conserved(slopes))  # the whole matrix
 #
 # With weight decay the ball goes on beside the orbit, to the place where the norms are equal; there the valley is
 # widest in this plane.
-# How fast is {eq}`eq-decay`, here for our network, begun out of balance:
+# How fast, {eq}`eq-decay` says; our network starts out of balance:
 
 
 # %%

@@ -26,9 +26,10 @@
 #
 # You have loaded a network that somebody else wrote.
 # *Which changes of its weights leave its function alone?*
-# **Each operation limits how the axes of weights and values may move, that is, their indices; a change that all
-# operations allow is a symmetry, and one run of the network finds it** ({numref}`fig-explorer`).
-# *Which switches take $O(64)$, all orthogonal matrices, from the residual stream?*
+# The axes of a weight or a value are its indices.
+# **Each operation limits how they may move; what all operations allow is a symmetry, and one run of the network finds
+# it** ({numref}`fig-explorer`).
+# *Which options shrink the group $O(64)$, all orthogonal matrices, of the residual stream?*
 
 # %% tags=["hide-input"] figure="fig-explorer"
 from intertwine_book.live.explorer import explorer
@@ -70,9 +71,9 @@ device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
 seed: int = 0  # of weights, inputs and group elements
 
 # %% [markdown]
-# Two switches leave only permutations with signs; layer norm leaves the $Q$ with $Q\mathbf 1 = \pm\mathbf 1$.
-# A norm after the sum has a gain, which writes the residual stream.
-# An embedding that is also the last layer is one weight that both writes the stream and reads it, behind a gain.
+# Two leave only permutations with signs: a norm after the sum, whose gain writes the residual stream, and an embedding
+# that is also the last layer, one weight that both writes the stream and reads it, behind a gain.
+# Layer norm leaves the $Q$ with $Q\mathbf 1 = \pm\mathbf 1$.
 #
 # *Why does it matter?*
 # Networks that differ by such a change are the same network.
@@ -156,8 +157,8 @@ print("the library:", hidden.group)
 # and solves for what may move.
 #
 # *Which axes does one matrix move?*
-# The rows of $W_1$ move by $A_a$, the columns of $W_2$ and $W_3$ by its inverse, and so do the rows of $W_2$, because
-# of the sum: these axes form one hidden space.
+# The rows of $W_1$ move by $A_a$, and so do those of $W_2$, because of the sum; the columns of $W_2$ and $W_3$ move by
+# its inverse: these axes form one hidden space.
 #
 # :::{prf:definition}
 # :label: def-hidden
@@ -506,12 +507,12 @@ print(f"scores differ by {relative_error(same, scores(q, k)):.0e}")
 # ## The groups of public architectures
 #
 # *Most of a transformer's group lies inside its heads and, in ViT, on its residual stream.
-# ResNets have only scalings; where blocks end without an activation, as in MobileNet, matrices act.*
+# ResNets have permutations and scalings; where blocks end without an activation, as in MobileNet, matrices act.*
 # Choose the networks in {numref}`fig-explorer` and compare the lengths of the bars.
 #
 # - **GPT-2, SmolLM**: the embedding is also the last layer, and the gain of a norm stands between the two, so the
-#   residual stream has no orthogonal matrices. In GPT-2 {fact}`01c_any_network.gpt_heads:.0f` % of the group lies
-#   inside the heads.
+#   residual stream keeps only permutations, and at most signs, of the orthogonal matrices. In GPT-2
+#   {fact}`01c_any_network.gpt_heads:.0f` % of the group lies inside the heads.
 # - **BERT** normalises *after* the sum, so a gain writes the stream, whose last value is the output and must stay.
 # - **ViT**: linear maps write the stream, and only layer norms read it, so orthogonal matrices act.
 # - **MobileNet**: blocks end with batch norm and no activation, a linear map in evaluation mode. So all invertible
@@ -586,8 +587,8 @@ assert kernel == space.dimension + shifts and shifts == 16
 #
 # The matrices of {prf:ref}`def-hidden` and the shifts form such a group, because a matrix takes one shift to another.
 # Its orbit has the dimension of the group.
-# Go from the input to the output: where what a weight reads is fixed by the identity already, the weight that writes a
-# space has full rank, so that only the identity leaves it alone; and a shift moves a bias.
+# Go from the input to the output: if the axis that a weight reads is not moved, only the identity on the axis that it
+# writes leaves it alone, by its full rank; and a shift moves a bias.
 # {ref}`rec-freedom` finds the same rank at neighbouring weights; constancy itself is not proved.
 #
 # `find_symmetries` looks for matrices only; `fold_biases` finds these shifts.

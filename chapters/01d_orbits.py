@@ -15,7 +15,7 @@
 #
 # :::{admonition} Before you start
 # :class: tip
-# **You need** {doc}`01c_any_network`: hidden spaces and their groups.
+# **You need** {doc}`01c_any_network`: hidden spaces and their groups; in {ref}`sec-teleport` also {eq}`eq-gradient`.
 #
 # **You will learn** to choose among the weights that compute one function.
 #
@@ -229,8 +229,8 @@ single_curves(
 #
 # Why not more?
 # The bound allows {fact}`01d_orbits.bound_bits:.1f` bits for 32 channels, if one channel holds everything.
-# In the recorded networks the largest entry of a token falls by nearly half, so the step falls by
-# {fact}`01d_orbits.step_bits:.1f` bits.
+# In the recorded networks the largest entry of a token falls by nearly half, less than on this page, so the step falls
+# by {fact}`01d_orbits.step_bits:.1f` bits.
 # Other values are rounded as well, inside attention and perceptrons, and a rotation of the stream does not spread them.
 # We did not measure how much each costs.
 #
@@ -238,7 +238,7 @@ single_curves(
 # ## Averaging two networks
 #
 # *To merge two trained networks, one averages their weights, and the average is bad.
-# Match one to the other first, and the average is good, at least on digits.*
+# Match one to the other first, and the average is far better.*
 # Neuron 3 of one network need not do what neuron 3 of the other does.
 # Git re-basin looks for the permutation $\pi$ of hidden units that makes them most alike {cite}`ainsworth2023`.
 # One way compares the activations $h^{(1)}_i$ of unit $i$ in network 1, on some images, with those of network 2:
@@ -270,19 +270,20 @@ halfway = lambda other: right(between(one, other, 0.5))
 # %%
 @torch.no_grad()
 def units(network):
-    """A column of length 1 for each hidden unit, before and after ReLU."""
+    """A column a hidden unit: before and after ReLU, each of norm 1."""
     z = network[:2](seen)
     both = z - z.mean(0), z.relu() - z.relu().mean(0)
     return torch.cat([normalize(h, dim=0) for h in both])
 
 
-alike = units(one).T @ units(two)  # correlations
+alike = units(one).T @ units(two)  # sums of two correlations
 _, order = linear_sum_assignment(alike.cpu(), maximize=True)
 near = copy.deepcopy(two)
 near[1].weight.data = two[1].weight.data[order]
 near[1].bias.data = two[1].bias.data[order]
 near[3].weight.data = two[3].weight.data[:, order]
-print(f"right halfway: {halfway(two):.0f} %, matched {halfway(near):.0f} %")
+print(f"right alone: {right(one):.0f} %")
+print(f"halfway: {halfway(two):.0f} %, matched {halfway(near):.0f} %")
 
 # %% tags=["hide-input"]
 theirs = match(find_symmetries(one, seen[:1]), one, two, inputs=seen)
@@ -301,8 +302,8 @@ assert relative_error(near(images), two(images)) < 1e-12
 # | as trained | {fact}`01d_orbits.half_trained_averaged:.0f` | {fact}`01d_orbits.half_trained:.0f` |
 # | matched by activations | {fact}`01d_orbits.half_matched_averaged:.0f` | {fact}`01d_orbits.half_matched:.0f` |
 #
-# These are means over four pairs of small convolutional networks on digits, of which the first reads nearly every digit
-# ({ref}`rec-merging`).
+# These are means over four pairs of small convolutional networks on digits, each of which begins with one that reads
+# nearly every digit ({ref}`rec-merging`).
 # On CIFAR-10 the average still loses accuracy: {numref}`fig-connectivity` in {doc}`03_stitching` has the whole line.
 #
 # (sec-normal-form)=
@@ -376,14 +377,14 @@ assert all(torch.allclose(*pair) for pair in zip(*forms, strict=True))
 # largest entry ({ref}`rec-normal-forms`).
 #
 # A copy that was rounded or trained further lies near the orbit, not on it.
-# Then ask `match` for the element, by weights: in small ResNets it finds every unit, even through noise of three
-# standard deviations of the weights; by activations it finds fewer than half at one ({ref}`rec-noise`).
+# Then ask `match` for the element, by weights: in small ResNets it finds every unit, even if the noise is three times
+# as large as the weights' deviation; by activations fewer than half if it is as large ({ref}`rec-noise`).
 #
 # (sec-teleport)=
 # ## A point with a larger gradient
 #
 # *At a small learning rate a larger gradient makes the first steps faster.
-# At the largest rate that we tried a far move ($r = 4$) harms, and a nearer one ($r = 2$) does not*
+# At the largest rate that we tried a far move (scalings up to 4) harms, and a nearer one (up to 2) does not*
 # ({ref}`rec-teleport`).
 # The idea is called *teleportation* {cite}`zhao2022,zhao2024`.
 # {cite:t}`lebeurrier2026` choose the scalings of a ReLU network by another criterion, to train faster.
@@ -455,7 +456,7 @@ assert (best >= into * a**2 + out / a**2).all()
 # * - round a stream in which a channel stands out
 #   - a rotation: `rotate(space, net, seed=0).model`
 #   - Fold gains of norms first, else they stay inside the rotated weights: `fold(space, net).model`. Untie a tied
-#     embedding. It pays at 3 and 4 bits, and without an outlier not at all.
+#     embedding. It pays at 3 and 4 bits; without an outlier, not from 4 on.
 # * - round whole layers of a ReLU network with one step
 #   - equal ranges: `space.act(net, {"conv1": a.diag()})` ({ref}`ex-equal`)
 #   - Fold batch norm first: `torch.nn.utils.fusion.fuse_conv_bn_eval`. Equalising repairs a bad scaling; against

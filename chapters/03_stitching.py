@@ -15,7 +15,8 @@
 #
 # :::{admonition} Before you start
 # :class: tip
-# **You need** {doc}`01_intertwiner_groups`: the group $G_{\mathrm{ReLU}}$ of permutations with positive scalings.
+# **You need** {doc}`01_intertwiner_groups`: the group $G_{\mathrm{ReLU}}$ of permutations with positive scalings; for
+# the proof of {prf:ref}`thm-stitching` also {prf:ref}`prop-moved`.
 # **You will learn** to join the front of one trained network to the back of another, to find a permutation from
 # activations and from a loss, and to say which protocol lies behind a published number.
 #
@@ -116,7 +117,7 @@ dots(
 # Why should a permutation with scalings do?
 # Take two channels.
 # The front of the first network gives an image the activations $a_1, a_2$, the front of the second $b_1, b_2$.
-# Let the second network have learned the same two features, in the other order and in other units:
+# Let the second network have learned the same two features, in the other order and on other scales:
 # $b_1 = 2a_2$ and $b_2 = \frac12 a_1$.
 # Its back answers "cat" if $b_1 > b_2$, and "dog" otherwise.
 #
@@ -290,7 +291,7 @@ map_pictures({k: each.weight.flatten(1) for k, each in maps.items()})
 # (sec-smallest)=
 # The theorem says that the group suffices.
 # The paper also calls it the *smallest* class of stitches.
-# That needs a back that is injective and activations that span the space.
+# We can prove that for a back that is injective and activations that span the space.
 # The back of a classifier with fewer classes than values in its feature map never is injective, so the statement says
 # nothing of the networks on this page.
 # If the next batch norm is re-estimated, the overall scale of $\psi$ is irrelevant, and a smaller class does
@@ -621,8 +622,8 @@ readable(
 #
 # ## Which map for which question?
 #
-# With `from intertwine.stitching import stitch`, `from intertwine.weightspace import match`, and a `StitchRecipe` `r`
-# of `intertwine.stitching`:
+# With `from intertwine.stitching import stitch`, `from intertwine.weightspace import match`, a data set `x`, and a
+# `StitchRecipe` `r` of `intertwine.stitching`:
 #
 # :::{list-table}
 # :header-rows: 1
@@ -632,7 +633,7 @@ readable(
 #   - use
 #   - beware
 # * - Does one layer accept what another computes?
-#   - a full matrix, trained: `stitch(f, g, at=l, recipe=r)`
+#   - a full matrix, trained: `stitch(f, g, at=l, train=x, recipe=r)`
 #   - Early layers accept nearly everything, even an untrained front.
 # * - Do two layers use the same *channels*?
 #   - the group, from activations, then trained: `kind="G_ReLU", recipe=r`
@@ -644,7 +645,7 @@ readable(
 #   - low rank, trained: `kind="low rank", rank=4, recipe=r`
 #   - A low rank that is only fitted may ruin the network.
 # * - Are two networks one, up to symmetry?
-#   - a match of all layers: `match(space, f, g, inputs=x)`
+#   - a match of all layers: `match(space, f, g, inputs=x.images)`
 #   - Judge on the line, with batch norm re-estimated.
 # * - Is the cut inside a residual block?
 #   - a stitch of the shortcut, too: `shortcut="stitched"`
@@ -772,7 +773,7 @@ for how in ({}, {"recipe": STITCH_RECIPES["digits"]}):
 #
 # ::::{solution} ex-affine-normal
 # :class: dropdown
-# The sets $\{\psi a\}$ and $\{(\psi C)(C^{-1}a)\}$ of predictions are equal, so their minimisers are.
+# $\psi$ on $a$ and $\psi C$ on $C^{-1}a$ predict the same, so one is best if and only if the other is.
 # A full stitch says nothing about the basis; a permutation with scalings does.
 # ::::
 #
@@ -817,8 +818,8 @@ mean_curves(curves, "channel", "cosine", "front", panels="layer")
 # :::
 
 # %% [markdown]
-# {numref}`fig-ex-cosines`: an untrained front finds partners about as well as the trained one does,
-# so a high cosine tells nothing.
+# {numref}`fig-ex-cosines`: the best matches of an untrained front are as good, so a high cosine tells nothing; at the
+# later layer its weakest ones are lower.
 # Compare with the untrained front, not with 0.
 #
 # ::::{solution-end}

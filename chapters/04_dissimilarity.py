@@ -26,7 +26,7 @@
 # Two networks look at the same images.
 # *How alike are their layers?*
 #
-# **A score means something only beside a null**, the score where nothing was learned.
+# **A score means something only beside a null**, the score of unrelated features or of untrained networks.
 # Two *untrained* networks have a linear CKA of {fact}`04_dissimilarity.linear_fresh_10:.2f` after the third ReLU of
 # Myrtle CNNs of width 64; training adds at most {fact}`04_dissimilarity.linear_gain:.2f`, after any of the four ReLUs.
 # And a score ignores some changes: turn or permute the orange cloud, and see which measures notice
@@ -372,6 +372,7 @@ def max_gram(maps):
     X = rows(maps)  # norms are over images and positions, too
     X = X - X.mean(0)
     X = (X / X.norm(dim=0)).view(len(maps), -1, X.shape[1])
+    # products are summed over positions, then the largest channel counts
     return torch.einsum("ipc,jpc->ijc", X, X).amax(2)
 
 
@@ -397,8 +398,8 @@ assert isclose(cka(max_gram(maps1), max_gram(maps2)), theirs)
 # A ReLU network keeps its function when a layer's features become $XA$ with $A \in G_{\mathrm{ReLU}}$
 # and the next weights undo it.
 # A measure of what *the network* uses should not change then.
-# {numref}`fig-bench-measures` compares a layer of a network with itself, in another order of the channels and in
-# other units.
+# {numref}`fig-bench-measures` compares a layer of a network with itself, in another order of the channels, each
+# rescaled.
 # *Which measure calls them equal?*
 # Then take *the second itself* as it is, and turn it: *which measures notice?*
 
@@ -412,7 +413,7 @@ what_measures_see()
 #   Four bars, accuracy and three similarities, ten digits with answers, a square that shows the map,
 #   buttons for what is compared and a slider for a rotation.
 # ---
-# Procrustes under the group of ReLU calls a layer equal to itself in another order and other units, the other two
+# Procrustes under the group of ReLU calls a layer equal to itself in another order, rescaled, the other two
 # measures do not; and it alone sees a rotation.
 # Accuracy is that of the second network's back, which gets these features and has no weights that undo the change.
 # A small network for digits, after the second ReLU, on 200 images; an untrained network is a baseline.
@@ -676,8 +677,8 @@ dots(
 #
 # Take the first row that asks your question.
 # With `from functools import partial`, `from intertwine.similarity import null` and
-# `from intertwine.stitching import stitch`, let `score = partial(null, X=X, Y=Y, generator=g)`, with features `X`, `Y`
-# of the same images.
+# `from intertwine.stitching import stitch`, let `score = partial(null, X=X, Y=Y, generator=gen)`, with features `X`,
+# `Y` of the same images and a `torch.Generator` `gen`.
 #
 # :::{list-table} The card: question, measure, null
 # :header-rows: 1
@@ -686,7 +687,7 @@ dots(
 # * - you ask
 #   - measure
 #   - it ignores
-#   - its null
+#   - null or baseline
 #   - code
 # * - Are the same *images* alike?
 #   - linear CKA
@@ -698,10 +699,10 @@ dots(
 #   - the same, and everything but the order of distances
 #   - shuffled images: $k/(N-1)$
 #   - `score("mutual knn")`
-# * - Are the *units* the same, in any order and unit?
+# * - Are the *units* the same, in any order and scale?
 #   - $G_{\mathrm{ReLU}}$-Procrustes, centred
 #   - permutations with positive scalings, translations
-#   - shuffled images; rises with width
+#   - shuffled images; depends on the width
 #   - `score("grelu procrustes")`
 # * - The same, at different widths?
 #   - $G_{\mathrm{ReLU}}$-CKA
@@ -711,7 +712,7 @@ dots(
 # * - How far apart are the clouds, as a metric?
 #   - orthogonal Procrustes
 #   - orthogonal matrices, one scale, translations
-#   - shuffled images; rises with width
+#   - shuffled images; depends on the width
 #   - `score("procrustes")`
 # * - Is one layer a linear function of the other?
 #   - $R^2$, CCA
@@ -806,7 +807,7 @@ print(f"cka beside untrained networks: calibrated {found.calibrated:.2f}")
 #
 # :::{exercise}
 # :label: ex-null-value
-# Let the units of $X$ and $Y$ be independent, each the ReLU of a Gaussian variable.
+# Let the units of $X$ and $Y$ be independent, each the ReLU of a standard Gaussian variable.
 # Show that $\mu_{\text{Procrustes}}\to 1 - \sqrt{(1 - 1/\pi)/2}$, about 0.416, for $N\to\infty$.
 # :::
 #

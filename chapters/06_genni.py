@@ -286,7 +286,7 @@ grid = genni.grid_loss(Problem(fcn, theta, x.cpu()), genni.plane(good[:3]), (-2,
 assert torch.allclose(loss.view(41, 41), grid.relative, atol=1e-6)
 
 # %% [markdown]
-# The others end with two $w_i$ of one sign, so that one of their slopes is 0.
+# The others end with a slope of 0: nearly all have two $w_i$ of one sign.
 # The paper asks for “low enough loss”, which the authors' code does not test.
 # With three dimensions one sees curves, as the class has two dimensions in $\mathbb R^4$, and $2+3-4=1$
 # ({numref}`fig-rec-live`).
@@ -305,7 +305,8 @@ for bar in genni.persistence(pair.relative, below=0.95).itertuples():
         print(f"a piece from ε = {bar.birth:.4f} to {bar.death:.2f}")
 
 # %% [markdown]
-# The two points of {numref}`fig-classes` merge near $\frac12$, the bound of {prf:ref}`thm-slopes` (2) for equal slopes.
+# The two points of {numref}`fig-classes` merge where {prf:ref}`thm-slopes` (2) says: at $\frac12$ for equal slopes and
+# symmetric inputs, and for these at the smaller share that $x > 0$ or $x < 0$ has of $\sum x^2$.
 #
 # (sec-trace)=
 # ## Walk along a level set
@@ -319,16 +320,16 @@ for bar in genni.persistence(pair.relative, below=0.95).itertuples():
 
 
 # %%
-def inverse(J):
-    return torch.linalg.pinv(J, rtol=1e-6)  # of what is above rounding
+def inverse(D):
+    return torch.linalg.pinv(D, rtol=1e-6)  # of what is above rounding
 
 
 def trace(f, t, along, steps, size=0.05):
     """A walk from t on which f stays constant."""
     jacobian, goal, points = torch.func.jacrev(f), f(t), [t]
     for _ in range(steps):
-        J = jacobian(t)
-        along = along - inverse(J) @ (J @ along)  # into the null space
+        D = jacobian(t)
+        along = along - inverse(D) @ (D @ along)  # into the null space
         along = along / along.norm()
         t = t + size * along
         for _ in range(3):  # Newton
@@ -498,8 +499,8 @@ for name, (w1, w2, c1, c2) in {"one slope": one_sided, "two": theta}.items():
 # Restricted to a generic space of three dimensions it has two of one sign and one of the other, and its level set is a
 # hyperboloid, of one sheet, which has a hole, or of two.
 # *In the paper's space it has one sheet* ({numref}`fig-hyperboloid`).
-# On its axis every network has about {fact}`06_genni.axis:.0f` times the loss of the zero function, more than the
-# printed ε.
+# On its axis every network in the picture has about {fact}`06_genni.axis:.0f` times the loss of the zero function or
+# more, beyond the printed ε.
 # So the hole of the picture is the hole of this hyperboloid ({ref}`rec-genni-pieces` counts it).
 
 # %% tags=["hide-input"] figure="fig-hyperboloid"

@@ -342,7 +342,7 @@ embeddings(pd.concat(parts).sort_values(["set", "seed"], ascending=[False, True]
 #   Above, random starts: two clouds, one cloud with both colours, three clouds; below, the default start: two clouds
 #   each time.
 # ---
-# From random starts the number of pieces in a picture by UMAP may change; from its default start it does not.
+# From random starts the number of pieces in a picture by UMAP may change; from its default start it did not.
 # A set of two pieces (colours), of a small network's target with two nonzero slopes.
 # Columns: seeds.
 # Above each picture, its pieces.
@@ -351,11 +351,11 @@ embeddings(pd.concat(parts).sort_values(["set", "seed"], ascending=[False, True]
 # %% [markdown]
 # To count pieces *in a drawn picture* we need a second graph: it joins each drawn point to its ten nearest, and the
 # count depends on this ten.
-# *From its default start UMAP keeps the number of pieces, from random starts not always.*
+# *From its default start UMAP kept the number of pieces, from random starts not always.*
 # From its default, a spectral embedding that the authors leave, it kept the number in all
 # {fact}`06b_genni_lenet.pictures` pictures of four sets of the small network; from random starts it changed
 # {fact}`06b_genni_lenet.changed` of as many, all of sets in three dimensions ({numref}`fig-umap`, {ref}`rec-umap`).
-# So the paper's reading survives for its start, and a count on the grid needs no picture.
+# So the paper's reading survives here for its start, and a count on the grid needs no picture.
 #
 # (sec-quotient)=
 # ## How classes fill the parameters
@@ -638,7 +638,7 @@ mean_curves(pd.concat(lines), "way", "loss", "line", **axes)
 # :::
 
 # %% [markdown]
-# {numref}`fig-ex-lines` answers it for this run.
+# In {numref}`fig-ex-lines` one midpoint is a little better than the zero function, the other a little worse.
 # {doc}`03_stitching` first moves one of two networks by a symmetry, and then accuracy on the line drops much less.
 #
 # ::::{solution-end}

@@ -172,9 +172,8 @@ figure
 # (3) Delete neurons with $\lambda_i = 0$.
 # The deleted neurons are the paper's *0-factors*.
 # The result is the *reduction*; a network to which no step applies is *reduced*.
-# Scale the remaining rows $(w_i, b_i)$ to a fixed norm, $\lambda$ inversely, and sort them in lexicographic order:
-# by the
-# first entry, then the second, and so on.
+# Scale the remaining rows $(w_i, b_i)$ so that $w_i$ has a fixed norm, $\lambda$ inversely, and sort them in
+# lexicographic order: by the first entry, then the second, and so on.
 # This is the *minimal form* (in the paper and in the library filled up with zero neurons to the old width).
 # :::
 
@@ -618,8 +617,7 @@ figure
 #   Those that never fire are few up to a decay of 0.00001; at 0.0001 they are many and mostly below 0.1, at 0.001 more,
 #   all at the lower edge.
 # ---
-# With a decay of 10⁻⁴ or more, neurons that fire on no training image shrink to almost nothing; those that fire far
-# less.
+# With a decay of 10⁻⁴ or more, neurons that fire on no training image shrink to almost nothing, firing ones far less.
 # Each mark is a hidden neuron of one of {fact}`07_shallow_relu.networks:.0f` networks for each weight decay,
 # with 64 neurons, trained on Fashion-MNIST.
 # :::
@@ -942,7 +940,8 @@ for amount in (0.0, 1e-3):
     )
 
 # %% [markdown]
-# On few images and for few epochs every neuron may fire; wider networks and longer training lose more of them.
+# A few neurons never fire, with decay or without.
+# Decay makes them smaller; so few epochs are not enough to bring them near 0.
 #
 # ::::{solution-end}
 # ::::
