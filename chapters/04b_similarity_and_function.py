@@ -324,11 +324,9 @@ for _ in range(penalty_epochs):
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-mine = stitch_at(itself, M.detach())
-lowered = cka(mine.stitch(first), first)
-made = mine, stitch_at(itself, "identity")
-kept, alone = (each.evaluate(test) for each in made)
-print(f"CKA {lowered:.2f}, accuracy {kept:.1%}, alone {alone:.1%}")
+mine, alone = stitch_at(itself, M.detach()), stitch_at(itself, "identity")
+print(f"CKA {cka(mine.stitch(first), first):.2f}", end=", ")
+print(f"right {mine.evaluate(test):.1%}, alone {alone.evaluate(test):.1%}")
 
 # %% [markdown]
 # In the recorded runs a control is trained in the same way without CKA, because training alone moves a map.
