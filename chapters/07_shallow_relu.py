@@ -222,12 +222,12 @@ assert (forms[0].rows == forms[1].rows[: small.n]).all() and (
 #
 # :::{prf:proof}
 # Take a hyperplane $H = \{w_i\cdot x + b_i = 0\}$ of a neuron and a point of $H$ on no other hyperplane.
-# Near it the function is affine iff the jump of its gradient across $H$ is 0.
+# Near it the function is affine iff the jump of its derivative across $H$ is 0.
 # In a reduced network no two neurons are positive multiples of each other,
 # so at most one further neuron $j$ bends along $H$, with $(w_j, b_j) = -t(w_i, b_i)$, $t>0$.
-# From the side where neuron $i$ is off to the side where it is on, the gradient jumps by
+# From the side where neuron $i$ is off to the side where it is on, the derivative jumps by
 #
-# $$\lambda_iw_i - \lambda_jw_j = (\lambda_i + t\lambda_j)w_i.$$
+# $$\lambda_iw_i^\top - \lambda_jw_j^\top = (\lambda_i + t\lambda_j)w_i^\top.$$
 #
 # Without $j$ that is not 0, as $\lambda_i\ne0$; with it, it is 0 iff $t\lambda_j = -\lambda_i$.
 # Conversely such a pair is affine:
