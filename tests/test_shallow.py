@@ -318,6 +318,22 @@ def test_subset_sums_are_those_of_brute_force(seed, n, d, fractions):
         assert sums.count == len(expected) and sorted(sums) == expected
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_rounded_weights_have_the_hidden_symmetries_that_were_planted_and_no_others(dtype):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        W, b, V, c = rng.normal(size=(10, 3)), rng.normal(size=10), rng.normal(size=(2, 10)), np.zeros(2)
+        V[1] = 0.7 * V[0]  # one direction of outputs, in which two neurons make up for a third
+        W[2] = -(V[0, 0] * W[0] + V[0, 1] * W[1]) / V[0, 2]
+        V[:, 3:] = rng.normal(size=(2, 7))
+        planted, plain = (
+            ShallowReLU(W, b, V, c),
+            ShallowReLU(rng.normal(size=(10, 3)), b, rng.normal(size=(2, 10)), c),
+        )
+        assert (0, 1, 2) in [*shallow.hidden_symmetries(planted.to_module().to(dtype))]
+        assert shallow.hidden_symmetries(plain.to_module().to(dtype)).count == 0
+
+
 @pytest.mark.parametrize("k", [1, 2])
 def test_hidden_symmetries_of_14_neurons_by_brute_force(k):
     n = 14

@@ -262,6 +262,43 @@ def test_of_norms_of_queries_and_keys_that_share_a_scalar_one_is_folded_and_the_
         model.two.weight.data[1] = 2
 
 
+def test_gains_of_norms_by_hand_are_folded_whatever_their_names():
+    def by_hand(s, x):
+        return x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-6)
+
+    def forward(s, x):
+        h = s.a(by_hand(s, s.enter(x)) * s.gain + s.shift).relu()
+        return s.c(F.rms_norm(s.b(h), (4,), s.gamma)) + s.leave(by_hand(s, h) * (1 + s.plus))
+
+    layers = {name: nn.Linear(4, 4) for name in ("enter", "a", "b", "c", "leave")}
+    model, x = zoo.Net(forward, **layers), normal(5, 4).double()
+    for name in ("gain", "shift", "gamma", "plus"):
+        model.register_parameter(name, nn.Parameter(torch.ones(4)))
+    model = randomise(model, generator())
+    space = find_symmetries(model, x)
+    found = fold(space, model).model
+    assert relative_error(found(x), model(x)) < 1e-9
+    folded = torch.stack([found.gain, found.gamma, found.plus + 1]).abs()
+    torch.testing.assert_close(folded, torch.ones_like(folded))
+    alone = fold(space, model, ["gamma"]).model
+    assert torch.equal(alone.gain, model.gain) and alone.gamma.detach().numpy() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("groups", [1, 2, 4, 8])
+def test_gains_of_group_norms_are_folded_within_groups_and_keep_their_signs_before_leaky_relu(groups):
+    norms = nn.GroupNorm(groups, 8), nn.GroupNorm(2, 8)
+    ends = nn.Conv2d(8, 8, 1), norms[1], nn.Conv2d(8, 2, 1), nn.Flatten()
+    model = randomise(nn.Sequential(nn.Conv2d(1, 8, 3), norms[0], nn.LeakyReLU(), *ends), generator())
+    model[1].weight.data[3] *= -1
+    x = normal(2, 1, 5, 5).double()
+    found = fold(find_symmetries(model, x), model).model
+    assert relative_error(found(x), model(x)) < 1e-9
+    # a channel that is a group of its own may change its sign before the norm
+    signs = model[1].weight.sign() if groups < 8 else torch.ones(8).double()
+    torch.testing.assert_close(found[1].weight.detach(), signs)
+    torch.testing.assert_close(found[4].weight, torch.ones_like(found[4].weight))
+
+
 def test_where_nothing_can_be_folded_one_sentence_says_so():
     mlp = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.PReLU(4), nn.Linear(4, 2)).eval()
     late = randomise(nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.GELU(), nn.Linear(4, 2)), generator())

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from intertwine.weightspace.act.space import Moved, WeightSpace
-from intertwine.weightspace.rules.axes import single
+from intertwine.weightspace.rules.axes import Unit
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move
 from intertwine.weightspace.uses.messages import check_space, in_words, warn_of, why
@@ -47,9 +47,10 @@ def fold(space: WeightSpace, model: Any, norms: Collection[str] | None = None) -
     Args:
         space: the symmetries of the network.
         model: the network, or its state dict.
-        norms: the names of modules; by default all modules whose gain can be folded. Where others have a gain
-            that is not 1, a UserWarning names them, and the reason. Of two that share their scalars, as norms
-            of queries and of keys, the first is folded, and the warning names the other.
+        norms: the names of modules, or of gains that are not called weight; by default all that can be
+            folded. Where others have a gain that is not 1, a UserWarning names them, and the reason. Of two
+            that share their scalars, as norms of queries and of keys, the first is folded, and the warning
+            names the other.
 
     Raises:
         ValueError: a module without a gain that can be folded, or no such module at all.
@@ -59,12 +60,11 @@ def fold(space: WeightSpace, model: Any, norms: Collection[str] | None = None) -
     element, folded, beside = dict[str, Move](), set[str](), dict[str, str]()
     for hidden in space.spaces:
         asked = []
-        for k, name in _gains(space, hidden):
+        for k, name, factor in _gains(space, hidden):
             if k in state and (norms is None or name in norms):
-                factor = single(space.solution.labels[k][0])
-                assert factor is not None
-                # a gain of queries, say, is one vector for all heads
-                asked.append((name, factor, state[k].detach().double().cpu().expand(hidden.blocks, -1)))
+                gain = state[k].detach().double().cpu().view(-1, hidden.size)
+                # a gain of queries, say, is one vector for all heads, one of grouped channels has them all
+                asked.append((name, factor, gain.expand(hidden.blocks, -1)))
         if asked:
             # the scalar 1/|gain| makes the gain 1; a gain of 0 has none and keeps the scalar 1
             lengths = [(factor, -torch.where(gain == 0, 1, gain.abs()).log()) for _, factor, gain in asked]
@@ -87,7 +87,7 @@ def fold(space: WeightSpace, model: Any, norms: Collection[str] | None = None) -
         raise ValueError(
             f"Expected modules whose gains can be folded, was given {missing[0]!r}"
             f"{f' ({stay[missing[0]]})' if missing[0] in stay else ''}: choose among "
-            f"{sorted(name for each in space.spaces for _, name in _gains(space, each)) or 'none'}."
+            f"{sorted(name for each in space.spaces for _, name, _ in _gains(space, each)) or 'none'}."
         )
     if norms is None and not folded:
         raise ValueError(
@@ -99,18 +99,20 @@ def fold(space: WeightSpace, model: Any, norms: Collection[str] | None = None) -
 
 
 def _norms(space: WeightSpace) -> dict[int, str]:
-    """All weights of one axis that could be gains, by their number, with their modules."""
+    """All weights of one axis that could be gains, by their number, with their modules or their own names."""
     run, batch = space.inference.run, {edge.gain for edge in space.solution.norms}
+    # of a norm that is written by hand, whatever its name
+    after = {edge.gain for edge in space.inference.edges if edge.center == "before"}
     # a slope of PReLU is also a vector called weight, but no gain
     used = {ref.index for call in run.calls if call.name != "prelu" for ref in call.refs}
     return {
-        k: name.rpartition(".")[0]
+        k: name.removesuffix(".weight")
         for k, name in run.names.items()
         # batch norms stay: their statistics move as well, and torch folds them
         if k in used & space.inference.trainable - batch
         and len(run.shapes[k]) == 1 < run.shapes[k][0]
         and (k, 0) not in space.inference.read
-        and name.rpartition(".")[2] == "weight"
+        and (name.rpartition(".")[2] == "weight" or k in after)
     }
 
 
@@ -120,12 +122,15 @@ def _reason(space: WeightSpace, k: int) -> str:
     return why(space, space[touched[0]]) if touched else "its units do not move"
 
 
-def _gains(space: WeightSpace, hidden: HiddenSpace) -> list[tuple[int, str]]:
-    """The weights of one axis that scalars of this space multiply, by their number, and their modules."""
+def _gains(space: WeightSpace, hidden: HiddenSpace) -> list[tuple[int, str, Unit]]:
+    """The weights of one axis that scalars of this space multiply: number, name, and which scalars."""
     found = []
     for k, name in _norms(space).items():
         label = space.solution.labels.get(k, ())
-        factor = single(label[0]) if label else None
-        if factor is not None and space.solution.hidden(factor) is hidden and any(hidden.vector(factor)):
-            found.append((k, name))
+        *blocks, factor = label[0][0] if label and len(label[0]) == 1 else (None,)
+        if not isinstance(factor, Unit) or space.solution.hidden(factor) is not hidden:
+            continue
+        within = [space.solution.hidden(each).index for each in blocks if isinstance(each, Unit)]
+        if within == [hidden.base][: len(blocks)] and any(hidden.vector(factor)):
+            found.append((k, name, factor))
     return found
