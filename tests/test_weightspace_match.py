@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from intertwine.weightspace import canonicalise, find_symmetries, match
+from intertwine.weightspace import canonicalise, find_symmetries, match, relative_error
 from intertwine_book import models
 
 TOKENS = torch.tensor([[1, 4, 0, 10, 3], [2, 2, 7, 5, 6]])
@@ -149,6 +149,38 @@ class Places(nn.Module):
         x = x + self.down(nn.functional.gelu(self.up(self.norm(x).mT))).mT
         q, k, v = self.qkv(x).unflatten(-1, (2, 9)).transpose(1, 2).chunk(3, -1)
         return self.out(((q @ k.mT).softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+
+def far(one: nn.Module, other: nn.Module) -> float:
+    pairs = zip(one.parameters(), other.parameters(), strict=True)
+    return sum(float((x - y).detach().square().sum()) for x, y in pairs) ** 0.5
+
+
+def attention(s: zoo.Net, x: torch.Tensor) -> torch.Tensor:
+    q, k, v = (f(x).unflatten(-1, (2, 4)).transpose(1, 2) for f in (s.q, s.k, s.v))
+    return s.o((torch.softmax(q @ k.mT, -1) @ v).transpose(1, 2).flatten(2))
+
+
+@pytest.mark.parametrize("kind", ["linear", "attention"])
+def test_matrices_bring_no_pair_farther_apart_and_are_exact_in_one_orbit(kind):
+    def net() -> nn.Module:
+        if kind == "linear":
+            return nn.Sequential(nn.Linear(8, 4, bias=False), nn.Linear(4, 8, bias=False)).double().eval()
+        return zoo.Net(attention, **{k: nn.Linear(8, 8, bias=False) for k in "qkvo"}).double().eval()
+
+    x = torch.randn(3, 5, 8).double()
+    for seed in range(5):
+        torch.manual_seed(seed)
+        a, b = net(), net()
+        space = find_symmetries(a, x)
+        moved = space.act(a, space.sample(generator(seed)))
+        assert far(a, match(space, a, moved).model) < 1e-8 * far(a, moved)
+        for parameter in moved.parameters():
+            parameter.data += 0.3 * parameter.std() * torch.randn_like(parameter)
+        for other in (b, moved):
+            found = match(space, a, other).model
+            assert far(a, found) < far(a, other)
+            assert relative_error(found(x), other(x)) < 1e-9
 
 
 @pytest.mark.parametrize("group", [None, "permutation"])

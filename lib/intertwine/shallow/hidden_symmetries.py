@@ -46,8 +46,8 @@ def hidden_symmetries(p: ShallowReLU | nn.Module) -> HiddenSymmetries:
     searched for n ≤ 40, by meeting in the middle. Flips of dead neurons count, too.
 
     In floats a sum is zero when no entry exceeds 10⁻¹³ times $Σ_i ‖λ_i w_iᵀ‖_∞$. Where the network's
-    `tolerance` is more than 10⁻⁹, as of a module in float32, it takes the place of 10⁻¹³, and the neurons of S
-    alone count: that of bfloat16, 0.06, is more than some neurons write.
+    `tolerance` is more than 10⁻⁹, as of a module in float32, it takes the place of 10⁻¹³, and the neurons of
+    S alone count: that of bfloat16, 0.06, is more than some neurons write.
 
     Args:
         p: the network, or `nn.Sequential(Linear, ReLU, Linear)`.

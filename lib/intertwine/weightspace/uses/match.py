@@ -9,13 +9,13 @@ from torch import Tensor, nn
 
 from intertwine.alignment import assignment
 from intertwine.devices import rounding_unit
-from intertwine.groups import MatrixGroup
 from intertwine.weightspace.act.action import ROOM, Action
 from intertwine.weightspace.act.space import Moved, WeightSpace
 from intertwine.weightspace.rules.axes import single
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move, dual
 from intertwine.weightspace.trace.trace import trace
+from intertwine.weightspace.uses.matrices import fitted, for_both_sides
 from intertwine.weightspace.uses.messages import check_space
 from intertwine.weightspace.uses.rows import Rows, joined, places, rows, sides, split, wider
 from intertwine.weightspace.uses.sweep import normal_scalars, solved, sweep
@@ -24,7 +24,7 @@ from intertwine.weightspace.uses.sweep import normal_scalars, solved, sweep
 def match(
     space: WeightSpace, model1: nn.Module, model2: nn.Module, *, inputs: Any = None, sweeps: int = 20
 ) -> Moved:
-    """Model 2 moved as close to model 1 as an element of the group brings it, and that element.
+    """Model 2 moved close to model 1 by an element of the group, and that element.
 
     Example:
         >>> from intertwine.weightspace import find_symmetries
@@ -39,8 +39,10 @@ def match(
 
     Spaces are taken in the order of the run, each by the weights whose other side is matched already: by
     linear assignment of rows of unit length, blocks by the weights their units share, matrices by least
-    squares or Procrustes. In one orbit this is exact. Else each assignment is repeated on all weights of the
-    space, the others given, until none changes (the coordinate descent of Ainsworth et al. 2023).
+    squares or Procrustes. In one orbit this is exact. Else a matrix that least squares fits to what it writes
+    may harm what reads it: the orthogonal one that is best for both is taken where it brings these nearer.
+    And each assignment is repeated on all weights of the space, the others given, until none changes (the
+    coordinate descent of Ainsworth et al. 2023).
 
     Scalars make units of model 2 as long as those of model 1, so that of a unit that is almost dead in one of
     them is a power of ten far from 1; permutations alone have none.
@@ -75,11 +77,12 @@ def match(
             return hidden.identity()._replace(order=_blocks(within))
         if hidden.matrices is not None:
             vector, side = wider(hidden, look(hidden))
-            return hidden.identity()._replace(mixed=dual(_fitted(hidden.matrices, side), vector))
+            return hidden.identity()._replace(mixed=dual(fitted(hidden.matrices, side), vector))
         return _assigned(hidden, look(hidden), given.get(hidden.index))
 
     # an order needs no more precision than the weights have, a length is a mean; matrices are fitted in more
     moves, undetermined = sweep(space, [target, state], step, blocks_first=True, exact=False, sums=False)
+    moves = for_both_sides(space, moves, undetermined, target, state)
     total = space.element(moves)
     if runs:
         return Moved(space.act(model2, total), total, space.called(undetermined))
@@ -109,23 +112,6 @@ def _differ(x: Tensor, y: Tensor) -> bool:
         apart += float((a.double() - b.double()).square().sum())
         length += float(b.double().square().sum())
     return apart > max(1e-10, rounding_unit([x, y]) ** 2) * length
-
-
-def _fitted(group: MatrixGroup, side: list[Rows]) -> Float[Tensor, "b n n"]:
-    """The elements that bring these weights of model 2 closest to those of model 1, in each block."""
-    rounding = max(each.rounding for each in side)
-    if not group.self_dual:
-        X, Y = (joined(side, model, exact=True).double() for model in (0, 1))
-        return torch.stack([group.best(x, y, rounding=rounding) for x, y in zip(X, Y, strict=True)])
-    # ‖X − AY‖² depends on an orthogonal A by ⟨XYᵀ, A⟩ alone, as does ‖XYᵀ − A‖²
-    product = sum(
-        x.double() @ y.double().mT
-        for each in side
-        for x, y in zip(*(split(each.entries(model, exact=True), 2) for model in (0, 1)), strict=True)
-    )
-    assert isinstance(product, Tensor)
-    one = torch.eye(group.n, dtype=torch.float64)
-    return torch.stack([group.best(XY, one, rounding=rounding) for XY in product])
 
 
 Likeness = dict[frozenset[int], Float[Tensor, "b n n"]]
