@@ -463,6 +463,7 @@ SIMILARITY: Rows = [
     (r"onstant", lambda: compare(CONSTANT, CONSTANT, ["relu2"], IMAGES, "cka rbf", device="cpu")),
     (r"images, was given dict: use one of its tensors, such as \['ids'\]", lambda: ends({"ids": IMAGES})),
     (r"at least 2 repeats", lambda: null(cka, X, X, repeats=1, generator=generator(0))),
+    (r"a measure with spatial='mean'", lambda: null(cka, X, X, spatial="mean", generator=generator(0))),
 ]
 
 

@@ -272,6 +272,26 @@ def test_a_null_of_independent_features_holds_the_value_of_independent_features(
     assert inside >= 15  # of 20, at 95 %
 
 
+@pytest.mark.parametrize("spatial", [None, "mean"])
+@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.filterwarnings("ignore")  # of few samples
+def test_a_null_observes_what_compare_says_of_maps_of_two_sizes_and_of_signals(setting, name, spatial):
+    first, second, images = setting
+    signals = (
+        nn.Sequential(nn.Conv1d(2, 5, 3), nn.ReLU(), nn.Flatten(), nn.Linear(30, 3)).double().eval()
+        for _ in "ab"
+    )
+    for one, other, layers, x in (
+        (first, second, ("relu2", "relu4"), images),
+        (*signals, ("1", "1"), normal(30, 2, 8, seed=3).double()),
+    ):
+        X, Y = (activations(network, [at], x)[at] for network, at in zip((one, other), layers, strict=True))
+        X, Y = (Z.mT if Z.ndim == 3 else Z for Z in (X, Y))
+        found = null(name, X, Y, repeats=2, spatial=spatial, generator=generator(0)).observed
+        wanted = compare(one, other, layers[:1], x, name, layers2=layers[1:], spatial=spatial, device="cpu")
+        assert found == pytest.approx(wanted.iloc[0, 0], abs=1e-9)
+
+
 @pytest.mark.parametrize("kind", ["shuffle", "gaussian"])
 def test_what_is_shared_stands_out_of_every_null(kind):
     X = normal(60, 5, 2, 2, seed=0)

@@ -33,7 +33,7 @@ def cca(
     for larger n, too: use many times more samples than features, and a null.
 
     Args:
-        X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
+        X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w); of an `nn.Conv1d` give X.mT.
         Y: of the same inputs; widths may differ.
         spatial: "samples", "features" or "mean", as in `cka`.
         rounding: ε of the types in which X and Y were computed, where they were converted since, as

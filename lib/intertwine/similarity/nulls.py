@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Literal, NamedTuple
 
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor
 
 from intertwine.checks import check_generator
 from intertwine.features import channel_axis, rows
-from intertwine.similarity.inputs import check_choice
+from intertwine.similarity.inputs import Spatial, check_choice
 from intertwine.similarity.registry import Measure, as_measure
 
 
@@ -59,6 +60,7 @@ def null(
     kind: Literal["shuffle", "gaussian"] | Callable[[torch.Generator], tuple[Tensor, Tensor]] = "shuffle",
     repeats: int = 20,
     *,
+    spatial: Spatial | None = None,
     generator: torch.Generator,
 ) -> Null:
     """The measure of X and Y, and of unrelated features like them.
@@ -73,11 +75,13 @@ def null(
     Args:
         measure: a name out of `MEASURES`, or a function of two sets of features, which gets them as they are
             (`compare` hands over matrices in float64); bind its options with `functools.partial`.
-        X, Y: features (n, c), tokens (n, t, c) or feature maps (n, c, h, w) of the same inputs.
+        X, Y: features (n, c), tokens (n, t, c) or feature maps (n, c, h, w) of the same inputs. Maps
+            (n, c, length) of an `nn.Conv1d` would be taken for tokens: give X.mT and Y.mT, as `compare` does.
         kind: "shuffle" permutes the inputs of Y, whole images where there are maps, and leaves each set of
             features as it is. "gaussian" draws both anew, every channel with its mean and deviation. A
             function draws a pair in place of X and Y, such as features of untrained networks.
         repeats: how many draws, at least 2.
+        spatial: what positions are to a named measure, as in `compare`; its own when not given.
         generator: of the draws, on the CPU.
 
     Returns:
@@ -88,6 +92,12 @@ def null(
         `compare` takes all layers of two networks.
     """
     measure = as_measure(measure) if isinstance(measure, str) else measure
+    if spatial is not None and not isinstance(measure, Measure):
+        raise ValueError(
+            f"Expected the name of a measure with spatial={spatial!r}, was given {measure!r}: bind options of "
+            f"a function by functools.partial."
+        )
+    value = partial(measure, spatial=spatial) if isinstance(measure, Measure) else measure
     if not callable(kind):
         check_choice("kind", kind, ("shuffle", "gaussian"))
     check_generator(generator)
@@ -102,11 +112,11 @@ def null(
             return X, Y[torch.randperm(len(Y), generator=generator).to(Y.device)]
         return _gaussian(X, generator), _gaussian(Y, generator)
 
-    observed = float(measure(X, Y))
-    values = torch.tensor([float(measure(*draw())) for _ in range(repeats)], dtype=torch.float64)
+    observed = float(value(X, Y))
+    values = torch.tensor([float(value(*draw())) for _ in range(repeats)], dtype=torch.float64)
     low, high = torch.quantile(values, torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
     # a similarity of equal features is 1, a distance 0; a function of the caller's is asked
-    best = float(measure.similarity) if isinstance(measure, Measure) else float(measure(X, X))
+    best = float(measure.similarity) if isinstance(measure, Measure) else float(value(X, X))
     return Null(observed, values, low, high, best)
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from intertwine.similarity.cca import Rounding, cca, forced, pwcca, r2, r2_forced, svcca
 from intertwine.similarity.cka import cka, grelu_cka
-from intertwine.similarity.inputs import Spatial, arranged
+from intertwine.similarity.inputs import Spatial, arranged, of_one_size
 from intertwine.similarity.neighbours import mutual_knn
 from intertwine.similarity.procrustes import grelu_procrustes, procrustes
 from intertwine.similarity.soft_matching import soft_matching
@@ -67,7 +67,9 @@ class Measure:
     the number of samples and the rounding of the features, which the function takes, too."""
 
     def __call__(self, X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tensor, ""]:
-        return self.function(X, Y, spatial=spatial or self.spatial)
+        spatial = spatial or self.spatial
+        X, Y = of_one_size(X, Y) if spatial == "samples" else (X, Y)  # as `compare` does
+        return self.function(X, Y, spatial=spatial)
 
     @property
     def sides(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -209,8 +211,9 @@ def which() -> pd.DataFrame:
 
     Returns:
         A row for each name. The columns are kind ("similarity", higher is more similar, or "distance"),
-        range, metric, a column for each of `INVARIANCES` ("yes", "first", "second" argument only, or "no"),
-        use. Outside of a notebook, `which().drop(columns="use").to_string()` has all of them.
+        range, metric, spatial (what positions are, see `cka`), a column for each of `INVARIANCES` ("yes",
+        "first", "second" argument only, or "no"), use. Outside of a notebook,
+        `which().drop(columns="use").to_string()` has all of them.
     """
     rows = {}
     for m in MEASURES.values():
@@ -220,6 +223,7 @@ def which() -> pd.DataFrame:
             "kind": "similarity" if m.similarity else "distance",
             "range": "{:.3g} to {:.3g}".format(*m.range),
             "metric": m.metric,
+            "spatial": m.spatial,
             **{name: words[name in first, name in second] for name in INVARIANCES},
             "use": m.use,
         }

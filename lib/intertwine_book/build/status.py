@@ -151,7 +151,8 @@ def measures() -> str:
     """The measures of similarity by name, and when to use each, as a table in markdown."""
     from intertwine.similarity import which
 
-    table = which()[["kind", "range", "use"]].rename_axis("name").reset_index()
+    table = which()[["kind", "range", "spatial", "use"]].rename_axis("name").reset_index()
+    table = table.rename(columns={"spatial": "positions"})
     return _markdown(table.assign(name=[f"`{name!r}`" for name in table["name"]]))
 
 
