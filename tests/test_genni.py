@@ -340,3 +340,18 @@ def test_the_functional_dimension_of_an_embedding_has_tokens_for_inputs():
     net = nn.Sequential(nn.Embedding(5, 1), nn.Linear(1, 2, bias=False)).eval()
     found = genni.functional_dimension(net, genni.parameter_vector(net), torch.arange(5))
     assert found.rank == 5 + 2 - 1  # the dimension of matrices (5, 2) of rank 1
+
+
+def test_parameters_of_a_network_of_tokens_are_not_rounded_to_whole_numbers():
+    net = nn.Sequential(nn.Embedding(5, 3), nn.Linear(3, 1)).eval()
+    tokens = torch.arange(40) % 5
+    solution = torch.randn(net[0].weight.numel() + 4, generator=generator())
+    for target in (solution, lambda x: genni.outputs(net, solution[None], x)[0]):
+        problem = Problem(net, target, tokens)
+        assert genni.loss_at(problem, solution[None]).item() < 1e-12
+        found = genni.search(problem, 1, seed=0)
+        torch.testing.assert_close(genni.outputs(net, found.points, tokens)[0], problem.y, atol=1e-2, rtol=0)
+        line = genni.plane(found.points)
+        grid = genni.grid_loss(problem, line, (-1, 1), 3)
+        by_hand = genni.outputs(net, line.at(grid.coordinates()), tokens) - problem.y
+        torch.testing.assert_close(grid.loss, by_hand.square().flatten(1).mean(1), check_dtype=False)

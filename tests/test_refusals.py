@@ -674,6 +674,7 @@ loss = lambda network, target, theta: genni.loss_at(Problem(network, target, T),
 grid = lambda target, at=half, bounds=(-1, 1), n=3: genni.grid_loss(Problem(FCN, target, T), at, bounds, n)  # noqa: E731
 search = lambda target, m, **options: genni.search(Problem(FCN, target, T), m, seed=0, **options)  # noqa: E731
 GENNI: Rows = [
+    (r"floats as inputs of a network of linear layers, .*int64", lambda: Problem(FCN, square, T.long())),
     (r"inputs \(n, features\), was given \(20,\)", lambda: Problem(LINEAR, square, T[:, 0])),
     (r"target with the network's 4 parameters.*tensor \(3,\)", lambda: Problem(FCN, torch.ones(3), T)),
     (r"Expected a model, an nn.Module, was given a torch.Tensor", lambda: Problem(T, square, T)),
@@ -701,6 +702,14 @@ GENNI: Rows = [
     (r"m=0", lambda: search(square, 0)),
     (r"m of at most 4, for the network has 4 parameters, was given 5", lambda: search(square, 5)),
     (r"found 0: of 4 starts 4.*the best has.*more starts", lambda: search(square, 2, starts=4, steps=1)),
+    (
+        r"found 1: .*and 3 are dependent. They span 0 dimensions: take a smaller m",
+        lambda: genni.search(Problem(LINEAR, square, T), 1, seed=0, starts=4, accept=10.0),
+    ),
+    (
+        r"the best has nan.*inf or nan there: choose other inputs",
+        lambda: search(square, 1, starts=torch.full((2, 4), inf)),
+    ),
     (r"affinely independent vectors, was given 3 .*2 dir", lambda: genni.plane(torch.eye(4)[[0, 1, 1]])),
     (r"was given 1 of length 4", lambda: genni.plane(torch.eye(4)[:1])),
     # copies alone: the condition is 0/0
@@ -872,6 +881,12 @@ WEIGHTSPACE: Rows = [
     (r"each space once, was given 1 again, as '0'", lambda: prune(SPACE, NET, {"1": [0], "0": [0]}, X)),
     (r"each space once, .* again, as 0", lambda: turned(SPACE, NET, dict.fromkeys(("1", 0), torch.eye(6)))),
     (r"for '1' the units that stay, was given 4: to keep so", lambda: prune(SPACE, NET, {"1": 4}, X)),
+    (r"that stay by the name of their space.* was given \[0, 2\]", lambda: prune(SPACE, NET, [0, 2], X)),
+    (r"of a mask give mask\.nonzero", lambda: prune(OF_MIXED, MIXED, {1: torch.arange(5) > 0}, X)),
+    *(
+        (r"in a list, was given '1': write \['1'\]", call)
+        for call in (lambda: fold(SPACE, NET, "1"), lambda: rotate(SPACE, NET, 0, "1"))
+    ),
     (r"in float32 or float64, was given torch.bfloat16", lambda: canonicalise(OF_FIVE, LOW)),
 ]
 

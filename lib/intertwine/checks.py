@@ -199,6 +199,8 @@ images.permute(0, 3, 1, 2) if channels are last.
     # few numbers in the last axis, and not few in the second: channels are probably last
     last = images.ndim == 4 and images.shape[3] in (1, 3, 4) and images.shape[1] not in (1, 3, 4)
     hint = "; use images.permute(0, 3, 1, 2) if channels are last" if last else ""
+    if not images.is_floating_point():
+        hint += "; use images.float() if it takes no whole numbers"
     return ValueError(
         f"Expected images that the network takes, was given shape {tuple(images.shape)}: "
         f"{str(error).splitlines()[0].rstrip('.')}{hint}."

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from intertwine.chains import hooked, is_chain, subchain
 from intertwine.checks import kind
-from intertwine.genni.parametric import call, check_points, is_perceptron, perceptron
+from intertwine.genni.parametric import call, check_points, is_perceptron, like_inputs, perceptron
 from intertwine.genni.plane import Plane
 from intertwine.genni.problem import Problem
 
@@ -92,7 +92,7 @@ def grid_loss(problem: Problem, plane: Plane, bounds: Bounds, n: int) -> Grid:
     if is_perceptron(network, inputs):
         coordinates = torch.cartesian_prod(*[axis] * m).view(-1, m)
         # not all points at once: 100³ of them with 1,000 parameters each would be 8 GB
-        points = (plane.at(some).to(inputs) for some in coordinates.split(2**14))
+        points = (like_inputs(plane.at(some), inputs) for some in coordinates.split(2**14))
         loss = torch.cat([loss_at(problem, some) for some in points])
     else:
         loss = _affine_first(problem, plane, axis)
@@ -115,7 +115,7 @@ def loss_at(problem: Problem, points: Float[Tensor, "k p"]) -> Float[Tensor, " k
     """
     network, inputs, y = problem.network, problem.inputs, problem.y
     check_points(network, points, inputs)
-    points = points.to(inputs)
+    points = like_inputs(points, inputs)
     losses = []
     if is_perceptron(network, inputs):
         # the largest intermediate result of one point: the widest layer, for all inputs
@@ -138,8 +138,8 @@ def loss_at(problem: Problem, points: Float[Tensor, "k p"]) -> Float[Tensor, " k
 def _affine_first(problem: Problem, plane: Plane, axis: Float[Tensor, " n"]) -> Float[Tensor, " points"]:
     """The losses at all points of the grid, for any network: block by block of inputs, point by point."""
     inputs, y = problem.inputs, problem.y
-    corners, steps = torch.cat([plane.centre[None], plane.basis]).to(inputs), axis.tolist()
-    loss = inputs.new_zeros(len(steps) ** len(plane.basis))
+    corners, steps = like_inputs(torch.cat([plane.centre[None], plane.basis]), inputs), axis.tolist()
+    loss = corners.new_zeros(len(steps) ** len(plane.basis))
     first, rest = _split(with_fast_pooling(problem.network, inputs))
     # the first layer is affine in θ: its outputs on the whole grid are sums of those at the corners
     heads, tails = corners.split([_length(first), _length(rest)], dim=1)

@@ -67,6 +67,11 @@ def evaluated(
     return torch.stack([call(model, theta, inputs) for theta in points])
 
 
+def like_inputs(points: Tensor, inputs: Tensor) -> Tensor:
+    """Parameters on the device of the inputs, and of their dtype; beside tokens of their own."""
+    return points.to(inputs if inputs.is_floating_point() else inputs.device)
+
+
 def by_name(model: nn.Module, theta: Float[Tensor, " p"]) -> dict[str, Tensor]:
     """The parameters of the network as views of θ, under every name that a module gives them."""
     # a tied weight is one part of θ with several names, so parts are found by the parameter itself
@@ -106,8 +111,7 @@ def check_points(model: nn.Module, points: Float[Tensor, "k p"], inputs: Shaped[
     if is_perceptron(model, inputs) or not len(points) or not len(inputs):
         return
     # tried: the same inputs twice, in a batch of 64 and in one of 32, which noise and batch statistics change
-    theta, some = points[0].detach().to(inputs.device), inputs[:64]
-    theta = theta.to(inputs.dtype) if inputs.is_floating_point() else theta
+    theta, some = like_inputs(points[0].detach(), inputs), inputs[:64]
     with torch.no_grad():
         whole, part = (call(model, theta, x).double() for x in (some, some[: (len(some) + 1) // 2]))
     gap, size = (whole[: len(part)] - part).abs().amax(), whole.abs().amax()

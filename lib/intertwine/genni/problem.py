@@ -6,11 +6,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
 from intertwine.checks import check_evaluation_mode, check_model, check_tensor
-from intertwine.genni.parametric import call, outputs, parameter_vector
+from intertwine.genni.parametric import call, is_perceptron, like_inputs, outputs, parameter_vector
 
 CONSTANT_TARGET = 1e-6  # a target is constant if its variance is below this share of its mean square
 
@@ -89,8 +89,9 @@ class Problem:
     """Any, in evaluation mode; its own parameters play no part."""
     target: Callable[[Tensor], Tensor] | Float[Tensor, " p"]
     """A function of inputs, or parameters of the network."""
-    inputs: Float[Tensor, "n ..."]
-    """They decide on dtype and device. In float64 J is exact to about 10⁻¹² of E[y²], in float32 to 10⁻⁷."""
+    inputs: Shaped[Tensor, "n ..."]
+    """They decide on dtype and device, tokens on the device alone. In float64 J is exact to about 10⁻¹² of
+    E[y²], in float32 to 10⁻⁷."""
 
     def __post_init__(self) -> None:
         check_model(self.network)
@@ -107,10 +108,15 @@ class Problem:
                 f"Expected a target with the network's {p} parameters, or a function of inputs, was given a "
                 f"tensor {tuple(self.target.shape)}."
             )
+        if is_perceptron(self.network, self.inputs) and not self.inputs.is_floating_point():
+            raise ValueError(
+                f"Expected floats as inputs of a network of linear layers, was given {self.inputs.dtype}: "
+                f"use inputs.float()."
+            )
         if self.inputs.ndim == 1:  # tokens may come like this; n numbers for one feature may not
             try:
                 with torch.no_grad():
-                    call(self.network, parameter_vector(self.network).to(self.inputs), self.inputs)
+                    call(self.network, like_inputs(parameter_vector(self.network), self.inputs), self.inputs)
             except RuntimeError as error:
                 raise ValueError(
                     f"Expected inputs (n, features), was given {tuple(self.inputs.shape)}: of n numbers make "
@@ -123,11 +129,11 @@ class Problem:
         x = self.inputs
         with torch.no_grad():
             if isinstance(self.target, Tensor):
-                return outputs(self.network, self.target.to(x)[None], x)[0]
+                return outputs(self.network, like_inputs(self.target, x)[None], x)[0]
             y = self.target(x)
             check_tensor(y, "target's outputs")
             # two inputs show the shape of one output
-            own = call(self.network, parameter_vector(self.network).to(x), x[:2]).shape[1:]
+            own = call(self.network, like_inputs(parameter_vector(self.network), x), x[:2]).shape[1:]
         if y.shape != (len(x), *own):
             raise ValueError(
                 f"Expected a target with outputs {(len(x), *own)}, as the network has them, was given "
@@ -146,6 +152,6 @@ class Problem:
             )
         return target.energy
 
-    def on(self, inputs: Float[Tensor, "_ ..."]) -> "Problem":
+    def on(self, inputs: Shaped[Tensor, "_ ..."]) -> "Problem":
         """The same network and target on other inputs."""
         return replace(self, inputs=inputs)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from intertwine.checks import check_choice, check_generator
 from intertwine.genni.grid import loss_at
-from intertwine.genni.parametric import check_points, evaluated, parameter_vector
+from intertwine.genni.parametric import check_points, evaluated, like_inputs, parameter_vector
 from intertwine.genni.problem import Problem
 
 # a solution θ is dependent if it is nearer to the others' plane than this share of the larger of |θ − θ₀| and
@@ -90,7 +90,8 @@ def search(
         starts = random_starts(problem.network, starts or 4 * (m + 1), generator=draw)
     if m < 1 or len(starts) < m + 1:
         raise ValueError(f"Expected m ≥ 1 and m + 1 starts, was given m={m} and {len(starts)} starts.")
-    points = descend(problem, starts.to(judge.inputs), steps=steps, lr=lr, batch_size=batch_size)
+    starts = like_inputs(starts, judge.inputs)
+    points = descend(problem, starts, steps=steps, lr=lr, batch_size=batch_size)
     relative = loss_at(judge, points) / energies[1]
     chosen: list[int] = []
     verdicts = []
@@ -110,10 +111,18 @@ def search(
         raise RuntimeError(
             f"Expected {m + 1} affinely independent solutions, found {len(chosen)}: of {len(points)} starts "
             f"{verdicts.count('refused')} have a relative loss above {accept:g} (the best has "
-            f"{relative.min():.2g}) and {verdicts.count('dependent')} are dependent. Give more starts or "
-            f"steps, or a larger accept."
+            f"{relative.min():.2g}) and {verdicts.count('dependent')} are dependent. "
+            f"{_advice(relative, verdicts)}"
         )
     return Solutions(points[chosen], relative[chosen], tried)
+
+
+def _advice(relative: Float[Tensor, " k"], verdicts: list[str]) -> str:
+    if not relative.isfinite().any():
+        return "The network's outputs are inf or nan there: choose other inputs, or smaller starts."
+    if "refused" not in verdicts:
+        return f"They span {verdicts.count('accepted') - 1} dimensions: take a smaller m, or more starts."
+    return "Give more starts or steps, or a larger accept."
 
 
 def random_starts(network: nn.Module, number: int, *, generator: torch.Generator) -> Float[Tensor, "k p"]:

@@ -97,6 +97,8 @@ class ShallowReLU:
         Another σ, as `intertwine.groups.as_activation` takes it, is for networks of float64.
         """
         x = numbers(x, "inputs")
+        if x.shape[-1:] != self.W.shape[1:]:
+            raise ValueError(f"Expected inputs (..., {self.W.shape[1]}), was given {x.shape}.")
         # float inputs make an exact network one of floats, and the other way round
         p = self if is_exact(x) else self.float()
         x = x if p.exact else x.astype(np.float64, copy=False)

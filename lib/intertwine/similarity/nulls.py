@@ -94,8 +94,8 @@ def null(
     measure = as_measure(measure) if isinstance(measure, str) else measure
     if spatial is not None and not isinstance(measure, Measure):
         raise ValueError(
-            f"Expected the name of a measure with spatial={spatial!r}, was given {measure!r}: bind options of "
-            f"a function by functools.partial."
+            f"Expected the name of a measure with spatial={spatial!r}, was given {measure!r}: bind options "
+            f"of a function by functools.partial."
         )
     value = partial(measure, spatial=spatial) if isinstance(measure, Measure) else measure
     if not callable(kind):

@@ -9,7 +9,7 @@ from intertwine.weightspace.act.space import Moved, WeightSpace
 from intertwine.weightspace.rules.axes import Unit
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move
-from intertwine.weightspace.uses.messages import check_space, in_words, warn_of, why
+from intertwine.weightspace.uses.messages import check_names, check_space, in_words, warn_of, why
 from intertwine.weightspace.uses.sweep import solved
 
 
@@ -56,6 +56,7 @@ def fold(space: WeightSpace, model: Any, norms: Collection[str] | None = None) -
         ValueError: a module without a gain that can be folded, or no such module at all.
     """
     check_space(space)
+    check_names(norms)
     state = space.state(model)
     element, folded, beside = dict[str, Move](), set[str](), dict[str, str]()
     for hidden in space.spaces:

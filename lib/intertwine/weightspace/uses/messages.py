@@ -53,6 +53,12 @@ def in_words(left: Mapping[str, str]) -> str:
     return "; ".join(f"{', '.join(names)} ({why})" for why, names in shown.items())
 
 
+def check_names(given: object) -> None:
+    """Refuse one name in place of a list, whose letters would be taken for names."""
+    if isinstance(given, str):
+        raise TypeError(f"Expected names in a list, was given {given!r}: write [{given!r}].")
+
+
 def why(space: WeightSpace, hidden: HiddenSpace) -> str:
     """What keeps matrices, and scalars of its norms, from a space that norms read.
 

@@ -52,6 +52,11 @@ def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]]
             reshape, which then fails or takes units apart.
     """
     check_space(space)
+    if not isinstance(keep, Mapping):
+        raise TypeError(
+            f"Expected the units that stay by the name of their space, as {{'relu1': [0, 2]}}, was given "
+            f"{keep!r}."
+        )
     plain = eager(model)
     check_evaluation_mode(plain)
     run, tensors = space.inference.run, dict(named_tensors(plain))
@@ -73,7 +78,8 @@ def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]]
         if not integers or len(kept.unique()) < len(kept) or kept.min() < 0 or kept.max() >= hidden.size:
             raise ValueError(
                 f"Expected some of the units 0 to {hidden.size - 1} of {hidden.name}, each once and by its "
-                f"number, was given {kept.tolist()[:8]}."
+                f"number, was given {kept.tolist()[:8]}"
+                f"{'' if integers else ': of a mask give mask.nonzero().flatten().tolist()'}."
             )
         left[hidden.index] = len(kept)
         for index, k, entries, _ in entries_of(space, hidden):

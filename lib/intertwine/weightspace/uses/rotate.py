@@ -11,7 +11,7 @@ from intertwine.groups import Orthogonal
 from intertwine.weightspace.act.space import Moved, WeightSpace
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move
-from intertwine.weightspace.uses.messages import check_space, in_words, warn_of, why
+from intertwine.weightspace.uses.messages import check_names, check_space, in_words, warn_of, why
 
 
 def rotate(space: WeightSpace, model: Any, seed: int, names: Collection[str] | None = None) -> Moved:
@@ -42,6 +42,7 @@ def rotate(space: WeightSpace, model: Any, seed: int, names: Collection[str] | N
         ValueError: a space that may not be rotated, or, where none was named, no space that may.
     """
     check_space(space)
+    check_names(names)
     chosen = space.spaces if names is None else [space[name] for name in names]
     generator, element = torch.Generator().manual_seed(seed), dict[str, Move]()
     left = {
