@@ -163,6 +163,42 @@ def test_a_matrix_decides_the_scalar_it_acts_on_and_no_other():
     torch.testing.assert_close(before.bn1.bias, model.bn1.bias)
 
 
+class Siamese(nn.Module):
+    """One encoder for two inputs; its activation is called in two places."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.enc, self.out, self.act = nn.Sequential(nn.Linear(3, 4), nn.ReLU()), nn.Linear(4, 2), nn.ReLU()
+        self.middle = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.out(self.act(self.middle(self.act(self.enc(x[:, 0]) - self.enc(x[:, 1])))))
+
+
+def test_a_shared_module_names_its_space_where_its_calls_agree_and_its_matrix_moves_its_weights():
+    model = Siamese().double().eval()
+    space = find_symmetries(model, torch.randn(5, 2, 3).double())
+    assert [each.name for each in space.spaces] == ["enc.1", "middle"]  # act is in two spaces
+    element = space.sample(torch.Generator().manual_seed(0))
+    moved, matrix = space.act(model, element), element["enc.1"].matrix()
+    torch.testing.assert_close(moved.enc[0].weight, matrix @ model.enc[0].weight)
+    for name in ("enc.0", "enc.1"):
+        doubled = space.act(model, {name: 2 * torch.eye(4)})
+        torch.testing.assert_close(doubled.enc[0].weight, 2 * model.enc[0].weight)
+
+
+def test_a_matrix_for_each_group_scales_the_units_after_a_group_norm():
+    norm, ends = nn.GroupNorm(2, 6), (nn.ReLU(), nn.Conv2d(6, 2, 1))
+    model = nn.Sequential(nn.Conv2d(1, 6, 1), norm, *ends).double().eval()
+    nn.init.uniform_(norm.weight)
+    x = torch.randn(3, 1, 4, 4).double()
+    space = find_symmetries(model, x)
+    scales = torch.tensor([[2.0, 1.0, 1.0], [1.0, 3.0, 1.0]])
+    moved = space.act(model, {"0: within groups": scales.diag_embed()})
+    torch.testing.assert_close(moved[1].weight, norm.weight * scales.flatten())
+    assert relative_error(moved(x), model(x)) < 1e-12
+
+
 def test_names_and_the_dictionary_of_git_rebasin():
     space = find_symmetries(models.myrtle(3).eval(), torch.zeros(1, 3, 8, 8))
     assert [hidden.name for hidden in space.spaces] == ["relu1", "relu2", "relu3", "relu4"]

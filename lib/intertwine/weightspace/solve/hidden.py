@@ -32,6 +32,7 @@ class HiddenSpace:
             they are.
         base: the number of the space of blocks, if there is one element for each block; else None.
         writers, readers: the parameters that it leaves and enters.
+        written: the first factor of a writer with scalars, on which a matrix acts where no module names it.
         why: the operations that decide the group.
     """
 
@@ -50,6 +51,7 @@ class HiddenSpace:
     called: str = ""
     writers: list[str] = field(default_factory=list)
     readers: list[str] = field(default_factory=list)
+    written: Unit | None = None
     _known: dict[Any, tuple[tuple[float, ...], frozenset[int]]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -99,7 +101,11 @@ class HiddenSpace:
     @property
     def seen(self) -> Unit:
         """The factor that a matrix acts on: of its name, or the input of the first activation after it."""
-        return self.names.get(self.name, next(iter(self.names.values()), Unit(self.space)))
+        return self.names.get(self.name, next(iter(self.names.values()), self.written or Unit(self.space)))
+
+    def scaled(self, unit: Unit) -> bool:
+        """Whether scalars or signs act on a factor."""
+        return any(self.vector(unit)) or bool(self.parities(unit))
 
     def scalars(self, move: Move, unit: Unit) -> Float[Tensor, "b n"]:
         """The scalar of each unit of a factor."""
@@ -183,7 +189,7 @@ class HiddenSpace:
         tol = torch.finfo(given.dtype).eps ** (2 / 3)
         same = self.permuted or self.matrices is not None or torch.equal(order, move.order)
         if not same or not all(group.contains(block, tol=tol) for block in A):
-            raise ValueError(self._refusal("a matrix outside of it"))
+            raise ValueError(self._refusal("a matrix outside of it", group.symbol))
         powers, parity = self.vector(unit), sorted(self.parities(unit))
         if move.mixed is not None:
             return move._replace(mixed=dual(A, powers))
@@ -195,10 +201,11 @@ class HiddenSpace:
             move.sign[k] = d < 0
         return move._replace(order=order)
 
-    def _refusal(self, given: str) -> str:
+    def _refusal(self, given: str, group: str = "") -> str:
         return (
-            f"Expected an element of {self.group} for the space {self.name}, was given {given}: draw it with "
-            f"space.sample or intertwine.groups, or act on the writers alone with transform_outputs."
+            f"Expected an element of {group or self.group} for the space {self.name}, was given {given}: "
+            f"draw it with space.sample or intertwine.groups, or act on the writers alone with "
+            f"transform_outputs."
         )
 
 

@@ -2,7 +2,7 @@
 
 from itertools import takewhile
 
-from intertwine.weightspace.rules.axes import moves, single
+from intertwine.weightspace.rules.axes import Unit, moves, single, units
 from intertwine.weightspace.rules.infer import Inference
 from intertwine.weightspace.solve.hidden import RESIDUAL, HiddenSpace, Solution
 
@@ -11,35 +11,47 @@ def name_spaces(state: Inference, solution: Solution) -> None:
     """Give every hidden space its names, its writers and its readers.
 
     A module without weights whose output has the shape of its input, as an activation, names the space of its
-    input; a layer with weights names the space of its output. A module that is called twice names none.
+    input; a layer with weights names the space of its output. A module that is called twice names one where
+    all calls agree, as those of an encoder of two images, and not those of an activation in two places.
     """
     run = state.run
     layers = {parameter.rpartition(".")[0] for parameter in run.names.values()}
     # modules that contain weights are no activations, even if shapes agree
     weighted = {".".join(each.split(".")[:k]) for each in layers for k in range(1, each.count(".") + 2)}
-    once = {module: calls[0] for module, calls in run.modules.items() if len(calls) == 1}
     seen = [
-        (before, len(module), module)
-        for module, (before, after) in once.items()
-        if module not in weighted and run.shapes[before] == run.shapes[after]
+        (calls[0][0], len(module), module)
+        for module, calls in run.modules.items()
+        if module not in weighted and all(run.shapes[before] == run.shapes[after] for before, after in calls)
     ]
     # the first value of the run first; of modules around one value the shortest name, the outermost
-    named = [(module, before) for before, _, module in sorted(seen)]
-    named += [(module, after) for module, (_, after) in once.items() if module in layers]
-    for module, index in named:
-        moving = [axis for axis in solution.labels.get(index, ()) if moves(axis)]
-        if len(moving) == 1 and (factor := single(moving[0])) is not None:
+    named = [(module, [before for before, _ in run.modules[module]]) for _, _, module in sorted(seen)]
+    named += [
+        (module, [after for _, after in calls]) for module, calls in run.modules.items() if module in layers
+    ]
+    for module, values in named:
+        factor, *others = (_moving(solution, index) for index in values)
+        if factor is not None and all(each == factor for each in others):
             solution.hidden(factor).names[module] = factor
     for index, parameter in run.names.items():
         for k, axis in enumerate(solution.labels.get(index, ())):
-            for hidden in solution.on(axis):
-                names = hidden.readers if state.is_read(index, k, hidden.space) else hidden.writers
+            for factor in units(axis):
+                hidden = solution.hidden(factor)
+                writes = not state.is_read(index, k, hidden.space)
+                names = hidden.writers if writes else hidden.readers
                 names += [parameter] if parameter not in names else []
+                if writes and hidden.written is None and hidden.scaled(factor):
+                    hidden.written = factor
     added, taken = _added(state, solution), set[str]()
     for hidden in solution.spaces:
         name = _name(state, solution, hidden, added)
         hidden.called = name if name not in taken else f"{name}, P{hidden.index}"
         taken.add(hidden.called)
+
+
+def _moving(solution: Solution, index: int) -> Unit | None:
+    """The factor on the only axis of a value that moves."""
+    moving = [axis for axis in solution.labels.get(index, ()) if moves(axis)]
+    return single(moving[0]) if len(moving) == 1 else None
 
 
 def _name(state: Inference, solution: Solution, hidden: HiddenSpace, added: set[int]) -> str:

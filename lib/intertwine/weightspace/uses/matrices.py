@@ -36,13 +36,19 @@ def for_both_sides(
     In one orbit a fit to one side fits the other, too. Else its inverse may be large.
     """
     solution, everything = space.solution, {*range(len(space.spaces))}
+    # both sides of a gain have one matrix, which moves two spaces
+    behind_gains = {*solution.centers, *solution.centers.values()}
     for hidden in space.spaces:
-        # a space that follows another, behind a gain, has its matrix
-        alone = hidden.index in moves and hidden.index not in undetermined | solution.centers.keys()
-        if not alone or hidden.matrices is None or hidden.matrices.self_dual:
+        if (
+            hidden.matrices is None
+            or hidden.matrices.self_dual
+            or hidden.index in behind_gains | undetermined
+        ):
             continue
         fit, still = moves[hidden.index], hidden.identity()
-        found, first = [*places(solution, hidden, state)], (target, Action(solution, {}, target))
+        # what an open element moves is apart, whatever this one is
+        found = [each for each in places(solution, hidden, state) if each.others.isdisjoint(undetermined)]
+        first = target, Action(solution, {}, target)
         seconds = ((state, Action(solution, moves | {hidden.index: m}, state)) for m in (still, fit))
         before, after = (rows(found, [first, second], everything) for second in seconds)
         both = [[each.entries(k, exact=True).double() for k in (0, 1)] for each in before]
