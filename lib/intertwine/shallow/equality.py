@@ -102,7 +102,8 @@ def same_function(p: ShallowReLU | nn.Module, q: ShallowReLU | nn.Module) -> Equ
 
     - Equal: γ_H of every hyperplane is zero to within the tolerance of the output weights that it sums, and L
       and e are zero to within the tolerance of all. The tolerance is the smaller of both networks' own:
-      10⁻⁹, and 10⁻⁶ for two float32 modules, whose numbers are known no better.
+      10⁻⁹, and 10⁻⁶ for two float32 modules, whose numbers are known no better; 0.008 for float16 and 0.06
+      for bfloat16, so that changes of some per cent of the outputs count as equal.
     - Not equal: they differ by more, and an input was found where the outputs differ beyond the rounding of
       evaluation.
     - Undecided: anything else.

@@ -176,13 +176,13 @@ class ShallowReLU:
         return ShallowReLU(W, b, V, c, tolerance=max(TOLERANCE, 8 * unit))
 
     def to_module(self) -> nn.Sequential:
-        """The network as `nn.Sequential(Linear, ReLU, Linear)`, in float64."""
+        """The network as `nn.Sequential(Linear, ReLU, Linear)`, in float64 and evaluation mode."""
         module = nn.Sequential(nn.Linear(self.m, self.n), nn.ReLU(), nn.Linear(self.n, self.k)).double()
         p, parameters = self.float(), list(module.parameters())  # in the order W, b, V, c
         with torch.no_grad():
             for parameter, array in zip(parameters, (p.W, p.b, p.V, p.c), strict=True):
                 parameter.copy_(torch.from_numpy(array))
-        return module
+        return module.eval()
 
 
 def from_rows(

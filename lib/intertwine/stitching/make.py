@@ -84,7 +84,8 @@ def stitch(
         model1, model2: of any widths; a chain, or what torch.fx can trace; with `train` any other, too, if
             nothing leads past the layer, as at the end of a transformer's block.
         at: the name of a layer in both models, or a pair of names; as `split` takes them. Of a layer that
-            returns a tuple, as recurrent ones do, the first tensor is mapped, and no other may be used.
+            returns a tuple, as recurrent ones do, the first tensor is mapped, and no other may be used. Maps
+            are not stitched to tokens: let model 1 have a module that turns them.
         kind: a matrix (q, p); a `LinearMap`; a module; a function of `Statistics`, such as those of
             `intertwine.alignment`; or a name out of `KINDS`, which `intertwine.stitching.maps` lists, or a
             class like those. A `Move` is no matrix: `WeightSpace.matrix` gives that of a layer.

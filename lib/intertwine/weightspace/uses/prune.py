@@ -34,7 +34,8 @@ def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]]
     Args:
         space: the symmetries of the network.
         model: the network, in evaluation mode; it is not changed.
-        keep: by space, the units that stay, in their new order; of heads, which heads.
+        keep: by space, the units that stay, in their new order; of heads, which heads; of the channels of a
+            group norm whole groups, by the space whose name ends in groups.
         inputs: as `find_symmetries` takes them: the smaller network is run on them once.
 
     Returns:
@@ -49,7 +50,8 @@ def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]]
     Raises:
         ValueError: a space whose units have no order of their own, units that it does not have, groups of
             channels that would differ in size, or a model that has a size written into its steps, as in a
-            reshape, which then fails or takes units apart.
+            reshape, which then fails or takes units apart; of grouped queries write their number of heads
+            as −1.
     """
     check_space(space)
     if not isinstance(keep, Mapping):
