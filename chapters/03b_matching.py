@@ -29,7 +29,7 @@
 #
 # **No: where it cannot predict, a fit shrinks.**
 # With batch norm frozen, restoring its size gains about half of what training by the task gains, on average over the
-# layers of Tiny-10, and between the networks below the best fit reads little more than half of the digits.
+# layers of Tiny-10, and between the networks below the best fit reads about half of the digits.
 # *Restore the lost variance in {numref}`fig-stretch`: the fit gets worse, and the network gets better.*
 
 # %% tags=["hide-input"] figure="fig-stretch"
