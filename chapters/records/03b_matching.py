@@ -2003,7 +2003,7 @@ single_curves(
 # Lines between stitches from random starts sag at layers 1 and 2, and where their ends are good after thirty epochs
 # (blue) or by the paper's own training (green) above all at layer 2; they are flat from layer 6 on; lines from least
 # squares are flat, and join stitches that began at one map.
-# Five pairs of Tiny-10, two lines a pair; three pairs and one line by the paper's own training; before the ReLU.
+# Five pairs of Tiny-10, two lines a pair; by the paper's own training three pairs, one line each; before the ReLU.
 # :::
 
 # %% tags=["hide-input"]
