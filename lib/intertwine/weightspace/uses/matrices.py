@@ -8,7 +8,9 @@ from intertwine.groups import GeneralLinear, MatrixGroup, Orthogonal
 from intertwine.weightspace.act.action import Action, State
 from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.solve.move import Move
-from intertwine.weightspace.uses.rows import Rows, joined, places, rows, split
+from intertwine.weightspace.uses.rows import Place, Rows, joined, places, rows, split
+
+ONE_ORBIT = 1e-8  # of squared lengths: what is nearer than that has no need of another matrix
 
 
 def fitted(group: MatrixGroup, side: list[Rows]) -> Float[Tensor, "b n n"]:
@@ -35,7 +37,7 @@ def for_both_sides(
 
     In one orbit a fit to one side fits the other, too. Else its inverse may be large.
     """
-    solution, everything = space.solution, {*range(len(space.spaces))}
+    solution = space.solution
     # both sides of a gain have one matrix, which moves two spaces
     behind_gains = {*solution.centers, *solution.centers.values()}
     for hidden in space.spaces:
@@ -45,26 +47,33 @@ def for_both_sides(
             or hidden.index in behind_gains | undetermined
         ):
             continue
-        fit, still = moves[hidden.index], hidden.identity()
         # what an open element moves is apart, whatever this one is
         found = [each for each in places(solution, hidden, state) if each.others.isdisjoint(undetermined)]
-        first = target, Action(solution, {}, target)
-        seconds = ((state, Action(solution, moves | {hidden.index: m}, state)) for m in (still, fit))
-        before, after = (rows(found, [first, second], everything) for second in seconds)
-        both = [[each.entries(k, exact=True).double() for k in (0, 1)] for each in before]
+        fit, still = moves[hidden.index], hidden.identity()
+        assert fit.mixed is not None and still.mixed is not None
+        fits, sizes = (torch.zeros(hidden.blocks, dtype=torch.float64) for _ in "12")
+        for x, y in _weights(space, found, target, state, moves):
+            fits += (x - y).square().sum((1, 2)).cpu()
+            sizes += x.square().sum((1, 2)).cpu()
+        if (fits <= ONE_ORBIT * sizes).all():
+            continue
+        both = _weights(space, found, target, state, moves | {hidden.index: still})
         turn = still.mixed
-        assert turn is not None and fit.mixed is not None
         if isinstance(hidden.matrices, GeneralLinear):
-            product = torch.stack([x @ y.mT for x, y in both]).sum(0)
+            product = torch.stack([(x @ y.mT).cpu() for x, y in both]).sum(0)
             one, orthogonal = torch.eye(hidden.size, dtype=torch.float64), Orthogonal(hidden.size)
-            turn = torch.stack([orthogonal.best(XY, one) for XY in product.cpu()])
-        turned = torch.stack([(x - turn.to(y) @ y).square().sum((1, 2)) for x, y in both]).sum(0)
-        fits = torch.stack([_apart(each) for each in after]).sum(0)
+            turn = torch.stack([orthogonal.best(XY, one) for XY in product])
+        turned = torch.stack([(x - turn.to(y) @ y).square().sum((1, 2)).cpu() for x, y in both]).sum(0)
         better = (turned < fits)[:, None, None].to(fit.mixed.device)
         moves = moves | {hidden.index: fit._replace(mixed=torch.where(better, turn.to(fit.mixed), fit.mixed))}
     return moves
 
 
-def _apart(each: Rows) -> Float[Tensor, " b"]:
-    """The squared distance of two models at one place, in each block."""
-    return (each.entries(0, exact=True).double() - each.entries(1, exact=True)).square().sum((1, 2))
+def _weights(
+    space: WeightSpace, found: list[Place], target: State, state: State, moves: dict[int, Move]
+) -> list[tuple[Tensor, Tensor]]:
+    """The entries of each unit at these places, of the target and of the other model as these move it."""
+    solution, known = space.solution, {*range(len(space.spaces))}
+    models = (target, Action(solution, {}, target)), (state, Action(solution, moves, state))
+    pairs = ([each.entries(k, exact=True).double() for k in (0, 1)] for each in rows(found, models, known))
+    return [(x, y) for x, y in pairs]
