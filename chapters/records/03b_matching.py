@@ -1900,7 +1900,8 @@ def lines(networks, start, stitch_epochs, **where):
 
 
 # %% [markdown]
-# By the paper's own training, in 70 minutes of a core for each of three pairs, two random starts a layer make a line.
+# By the paper's own training two random starts a layer make a line, in 60 to 70 minutes of a core for each of three
+# pairs.
 # All stitches of a pair meet the same batches, so that they differ by their starts alone; from least squares starts the
 # map in full of {ref}`rec-matching`.
 

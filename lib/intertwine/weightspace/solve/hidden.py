@@ -201,11 +201,10 @@ class HiddenSpace:
             move.sign[k] = d < 0
         return move._replace(order=order)
 
-    def _refusal(self, given: str, group: str = "") -> str:
+    def _refusal(self, given: str, of: str = "") -> str:
         return (
-            f"Expected an element of {group or self.group} for the space {self.name}, was given {given}: "
-            f"draw it with space.sample or intertwine.groups, or act on the writers alone with "
-            f"transform_outputs."
+            f"Expected an element of {of or self.group} for the space {self.name}, was given {given}: draw it "
+            f"with space.sample or intertwine.groups, or act on the writers alone with transform_outputs."
         )
 
 
