@@ -203,8 +203,8 @@ class HiddenSpace:
 
     def _refusal(self, given: str, of: str = "") -> str:
         return (
-            f"Expected an element of {of or self.group} for the space {self.name}, was given {given}: draw it "
-            f"with space.sample or intertwine.groups, or act on the writers alone with transform_outputs."
+            f"Expected an element of {of or self.group} for the space {self.name}, was given {given}: draw "
+            f"it with space.sample or intertwine.groups, or act on the writers alone with transform_outputs."
         )
 
 
