@@ -40,7 +40,8 @@ REFUSED = {
     "not finite": ["log", "sqrt", lambda x: 1 / x, lambda x: 1 / (x - 3), "erfinv"],
     "not real-valued": [lambda x: x + 1j],
     "computes in torch.float32": [lambda x: x.float().tanh()],
-    "a tensor is expected": [lambda x: x.tolist(), nn.ReLU],
+    "in place of a tensor": [lambda x: x.tolist()],
+    "makes a module: write": [nn.ReLU],
     "needs arguments": ["Threshold", "MultiheadAttention"],
     "such as": ["rellu", "LeakyRelu"],
 }

@@ -711,6 +711,27 @@ def test_writers_and_readers_are_told_apart_without_a_tensor_as_input():
     assert [found.writers[0].parameter, found.readers[0].parameter] == ["up", "down"]
 
 
+@pytest.mark.parametrize("learnt", ["", "q", "k", "v", "kv", "qk", "qkv"])
+def test_attention_is_read_as_the_products_that_it_stands_for(learnt):
+    class Attention(nn.Module):
+        def __init__(self, fused: bool) -> None:
+            super().__init__()
+            self.fused, self.out = fused, nn.Linear(4, 3)
+            for name in "qkv":
+                table = name in learnt
+                setattr(self, name, nn.Parameter(torch.randn(1, 5, 4)) if table else nn.Linear(6, 4))
+
+        def forward(self, x):
+            q, k, v = (getattr(self, name) if name in learnt else getattr(self, name)(x) for name in "qkv")
+            if self.fused:
+                return self.out(F.scaled_dot_product_attention(q, k, v, scale=1.0)) + x[..., :3]
+            return self.out(torch.softmax(q @ k.mT, -1) @ v) + x[..., :3]
+
+    both = [find_symmetries(Attention(fused).eval(), torch.randn(2, 5, 6)) for fused in (True, False)]
+    fused, manual = (sorted((h.group, h.writers, h.readers) for h in space.spaces) for space in both)
+    assert fused == manual
+
+
 @pytest.mark.parametrize("kind", [nn.GRU, nn.LSTM, nn.RNN])
 @pytest.mark.parametrize("layers", [1, 2])
 def test_states_that_are_learnt_keep_the_order_of_layers_and_of_inputs(kind, layers):

@@ -23,7 +23,6 @@ def check_finite(weights: nn.Module | Iterable[tuple[str, Tensor]], which: str =
         which: how the sentence calls the model.
     """
     if isinstance(weights, nn.Module):
-        # masks of attention are infinite on purpose, running statistics never are
         statistics = ((k, x) for k, x in weights.named_buffers() if "running_" in k)
         weights = [*weights.named_parameters(), *statistics]
     for name, x in weights:

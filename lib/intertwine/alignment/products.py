@@ -14,13 +14,13 @@ from torch import Tensor
 
 ROWS = 2**14  # at a time: enough that to merge their roots costs little, few enough for memory
 NUMBERS = 2**17  # at a time where there are no roots to merge: their copies in float64 stay in the cache
-NEAR = 0.8  # of a channel's squares: up to this a mean is taken off their sum, for less than a digit
+NEAR = 0.8  # up to this share n·mean² is taken off Σx²: the difference loses less than a digit
 STRIP = 64  # rows of XXᵀ at a time: fewer save more of the arithmetic, but run at a lower rate
 GPU_STRIP = 1024
 
 
 class Crossing(NamedTuple):
-    """AᵀB, and the squares of all channels of A and B, summed."""
+    """AᵀB, and the summed squares of all channels, of A and B minus their means."""
 
     AB: Float[Tensor, "p q"]
     squares: Float[Tensor, " d"]
@@ -37,12 +37,13 @@ def rooted(
 
 
 def crossed(A: Float[Tensor, "n p"], B: Float[Tensor, "n q"]) -> tuple[Float[Tensor, " d"], None, Crossing]:
-    """The means, and AᵀB with the squares, which are summed as they are unless a mean is large."""
+    """The means and, in place of the root of `rooted`, the centred AᵀB and squares."""
     n, p = A.shape
     parts = [X.split(max(1, NUMBERS // (p + B.shape[1]))) for X in (A, B)]
     sums, squares = torch.cat([reduce(add, map(_moments, each)) for each in parts], 1)
     mean = sums / n
     AB, of_mean = mean.new_zeros(p, B.shape[1]), n * mean.square()
+    # centred afterwards, Σ(a−ā)(b−b̄) = Σab − n·ā·b̄: no centred copy is made
     if (of_mean <= NEAR * squares).all():
         for a, b in zip(*parts, strict=True):
             AB.addmm_(a.double().T, b.double())

@@ -59,7 +59,7 @@ output depends on more than the same entry of its input.
     if isinstance(activation, type):
         name = activation.__name__
         raise ActivationError(
-            f"{name} is a class, which returns a module where a tensor is expected: write {name}()."
+            f"Expected a function of tensors, was given {name}, a class that makes a module: write {name}()."
         )
     function = _named(activation) if isinstance(activation, str) else activation
     if isinstance(function, nn.Module):
@@ -113,7 +113,7 @@ def _objection(activation: Activation) -> str:
                 else ""
             )
         if not isinstance(y, Tensor):
-            return f"returns {type(y).__name__} where a tensor is expected"
+            return f"returns {type(y).__name__} in place of a tensor"
         if y.shape != part.shape:
             return f"is not elementwise: it turns shape {tuple(part.shape)} into {tuple(y.shape)}"
         if y.is_complex():

@@ -62,7 +62,8 @@ class MatrixGroup(ABC):
     def __post_init__(self) -> None:
         if not isinstance(self.n, Integral) or self.n < 1:
             raise ValueError(
-                f"The width n of a group of n×n matrices must be an integer of at least 1; got {self.n!r}."
+                f"Expected the width n of a group of n×n matrices, a whole number of at least 1, was given "
+                f"{self.n!r}."
             )
 
     @property
@@ -146,8 +147,8 @@ class MatrixGroup(ABC):
         # the group is not closed in all matrices: the nearest limit of its elements may be singular
         if not self.contains(nearest):
             raise ValueError(
-                "No element of the group is nearest to M, as the nearest limit of elements is singular: "
-                "leave out the rows and columns of M that match nothing."
+                "Expected M to have a nearest element of the group, but the nearest limit of elements is "
+                "singular: leave out the rows and columns of M that match nothing."
             )
         return nearest
 
@@ -204,7 +205,9 @@ class MatrixGroup(ABC):
             ValueError: A is not an element.
         """
         if not self.contains(A):
-            raise ValueError("A is not an element of the group, nor is its inverse: use torch.linalg.inv.")
+            raise ValueError(
+                "Expected an element of the group, was given another matrix: use torch.linalg.inv."
+            )
         # solved in float64 and rounded once, so that the inverse of a float32 element is an element as well
         return torch.linalg.inv(checked_matrix(A, self.n)).to(A)
 

@@ -11,13 +11,15 @@ def checked_matrix(A: Tensor, n: int) -> Float[Tensor, "n n"]:
     """A in float64 on the CPU, where all decisions are made; ValueError unless it is a finite n×n matrix."""
     check_tensor(A)
     if not A.is_floating_point():
-        raise ValueError(f"A real floating-point tensor is expected, got {A.dtype}: use torch.float64.")
+        raise ValueError(f"Expected a real floating-point tensor, was given {A.dtype}: use torch.float64.")
     if A.shape != (n, n):
         raise ValueError(
-            f"A {n}×{n} matrix is expected, as the width of this group is {n}; got shape {tuple(A.shape)}."
+            f"Expected a {n}×{n} matrix, as the width of this group is {n}, was given shape {tuple(A.shape)}."
         )
     if not A.isfinite().all():
-        raise ValueError("The matrix has entries that are NaN or infinite: no group element has.")
+        raise ValueError(
+            "Expected a matrix of finite numbers, was given NaN or infinity: no element has them."
+        )
     return A.detach().to("cpu", torch.float64)
 
 
@@ -26,8 +28,8 @@ def checked_rows(W: Tensor, n: int) -> Float[Tensor, "n k"]:
     check_tensor(W)
     if W.ndim != 2 or len(W) != n or not W.is_floating_point() or not W.isfinite().all():
         raise ValueError(
-            f"A real matrix with {n} rows of finite numbers is expected, as the width of this group is {n}; "
-            f"got shape {tuple(W.shape)} of {W.dtype}."
+            f"Expected a real matrix with {n} rows of finite numbers, as the width of this group is {n}, was "
+            f"given shape {tuple(W.shape)} of {W.dtype}."
         )
     return W.detach().to("cpu", torch.float64)
 

@@ -50,8 +50,8 @@ class ScalarGroup:
     def __post_init__(self) -> None:
         if (self.kind == "discrete") != (self.generator is not None and 1 < abs(self.generator) < math.inf):
             raise ValueError(
-                "A discrete group of scalars needs a generator λ with |λ| > 1, and no other kind has one; "
-                f"got kind {self.kind!r} with generator {self.generator}."
+                "Expected a generator λ with |λ| > 1 for a discrete group of scalars, else none, was "
+                f"given the kind {self.kind!r} with the generator {self.generator}."
             )
 
     def __str__(self) -> str:

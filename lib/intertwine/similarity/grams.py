@@ -36,7 +36,7 @@ def gram(X: Float[Tensor, "n ..."], kernel: Kernel) -> Float[Tensor, "n n"]:
         K = kernel(X)
         if K.shape != (len(X), len(X)):
             raise ValueError(
-                f"Expected the kernel to return a {len(X)}×{len(X)} matrix, got {tuple(K.shape)}."
+                f"Expected the kernel to return a {len(X)}×{len(X)} matrix, was given {tuple(K.shape)}."
             )
         return K.double()
     if kernel == "linear":

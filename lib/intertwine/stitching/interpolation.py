@@ -41,7 +41,8 @@ def between(model1: nn.Module, model2: nn.Module, fraction: float) -> nn.Module:
                 f"{shapes[1]}: build both alike."
             )
     for name, x in network.state_dict().items():
-        if x.is_floating_point() or x.is_complex():  # from `first`, as tied weights have two names
+        if x.is_floating_point() or x.is_complex():
+            # from `first`, not from x: a tied weight has two names and would be moved twice
             x.copy_(torch.lerp(first[name], others[name].to(x), fraction))
         elif not (name.endswith("num_batches_tracked") or torch.equal(x, others[name].to(x))):
             raise ValueError(
@@ -89,6 +90,7 @@ def line(
         device = devices.like(network).device
         rows.append(["interpolated", fraction, evaluate(network, test.images, test.labels)])
         # averaged weights have activations of too little variance, which their statistics do not show
+        # copies, as a first step in place would change the caller's images
         batches = (batch.to(device, copy=True) for batch in train.images.split(200))
         reestimate(network, batches)
         rows.append(["re-estimated", fraction, evaluate(network, test.images, test.labels)])
@@ -115,9 +117,7 @@ def barriers(lines: pd.DataFrame, by: Sequence[str], accuracy: str = "accuracy")
         The columns `by`, worse (the lower accuracy of both ends), and barrier (0 where accuracy never falls).
     """
     if gaps := [name for name in ("fraction", accuracy) if lines[name].isna().any()]:
-        raise ValueError(
-            f"Expected numbers in {gaps[0]!r}, was given NaN: measure anew, or drop these lines."
-        )
+        raise ValueError(f"Expected numbers in {gaps[0]!r}, was given NaN: measure anew, or drop these rows.")
     rows = []
     for key, part in lines.groupby(list(by), sort=False, dropna=False):
         fraction, value = part["fraction"], part[accuracy]

@@ -6,7 +6,7 @@ run once, too, on a larger batch. On a GPU this makes a paper's own number of ep
 """
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from itertools import groupby, product
 from typing import Any
@@ -95,10 +95,11 @@ class Ladder:
         for model, data in product((model1, model2), (train, test)):
             check_data(model, data.images, data.labels, least=2)
         check_widths(model1, model2, rungs, train.images[:1].clone())
-        first = next(iter(rungs.values())).recipe
-        for model in (model1, model2) if first.batch_norm == "reestimated" else ():
+        self.recipe = next(iter(rungs.values())).recipe  # all differ in lr, weight_decay and targets alone
+        self.moving = self.recipe.batch_norm == "reestimated"
+        for model in (model1, model2) if self.moving else ():
             one_image = partial(in_training, model, train.images[:1])
-            check_last_batch(one_image, len(train.labels), first)
+            check_last_batch(one_image, len(train.labels), self.recipe)
         self.device = devices.pick(device)
         self.dtype = devices.precision(model2, self.device, dtype)
         half = self.device.type == "cuda" and self.dtype != torch.float32
@@ -107,24 +108,22 @@ class Ladder:
         ordered = sorted(rungs.items(), key=lambda each: places.index(each[1].layer))
         # copies: one start may stand on several rungs, or ladders
         self.rungs = {k: r._replace(stitch=copy.deepcopy(r.stitch).to(self.device)) for k, r in ordered}
-        self.recipe = next(iter(self.rungs.values())).recipe
-        self.moving = self.recipe.batch_norm == "reestimated"
         # a fused batch norm has no statistics: where these move every layer is a cut, so that none is fused
         cuts = {each.layer for each in self.rungs.values()} if not self.moving else {*places}
         one, self.model2 = (frozen(copy.deepcopy(each).to(self.device), cuts) for each in (model1, model2))
         # by layer: model 1 up to it, its stitches, and model 2 up to the next one, as trained and as judged
         self.parts: list[tuple[nn.Module, list[Stitch], nn.Module, nn.Module]] = []
-        start, joined = 0, []
-        groups = [(layer, [each for _, each in group]) for layer, group in self._by_layer()]
+        start, self.stitches = 0, list[Stitch]()
+        by_layer = groupby(self.rungs.values(), key=lambda each: each.layer)
+        groups = [(layer, [*group]) for layer, group in by_layer]
         for (layer, group), (following, _) in zip(groups, [*groups[1:], (None, None)], strict=True):
             end = places.index(layer) + 1
             stitches = [each.stitch for each in group]
-            joined += stitches
+            self.stitches += stitches
             rest = subchain(self.model2, end, places.index(following) + 1 if following else None)
-            judged = apart(rest, joined) if self.moving else rest
+            judged = apart(rest, self.stitches) if self.moving else rest
             self.parts.append((subchain(one, start, end), stitches, narrowed(judged, self.dtype), judged))
             start = end
-        self.stitches: list[Stitch] = joined
         images, labels = train.images.to(self.device), train.labels.to(self.device)
         # none where nothing is re-estimated; else a copy, as a slice would keep all images in memory
         self.first_images, self.labels = images[: REESTIMATED * self.moving].clone(), labels
@@ -143,28 +142,23 @@ class Ladder:
             after_step=self._project,
         )
 
-    def _by_layer(self) -> Iterator[Any]:
-        return groupby(self.rungs.items(), key=lambda each: each[1].layer)
-
     def _optimizer(self) -> torch.optim.Optimizer:
         """One optimiser of all stitches, each by the rates of its own recipe."""
         recipes = dict.fromkeys(each.recipe for each in self.rungs.values())
         made = []
         for recipe in recipes:
             own = [each.stitch for each in self.rungs.values() if each.recipe == recipe]
-            # decays are asked for by name alone, and two stitches may spare different names
+            # what decays is asked by name, and two stitches may spare different names: the name says it
             named = [
-                (f"{name.rpartition('.')[2] in s.undecayed} {name}", p)
+                (f"{'spared' if name.rpartition('.')[2] in s.undecayed else 'decays'} {name}", p)
                 for s in own
                 for name, p in s.named_parameters()
             ]
-            made.append(build_optimizer(recipe, named, decays=lambda name: name.startswith("False")))
+            made.append(build_optimizer(recipe, named, decays=lambda name: name.startswith("decays")))
         # each group keeps the rates that it was made with
         first, *others = made
         for group in [group for each in others for group in each.param_groups]:
             first.add_param_group(group)
-        # where no stitch has a bias, the group of what does not decay is empty
-        first.param_groups[:] = [group for group in first.param_groups if group["params"]]
         return first
 
     def _logits(self, images: Tensor, fixed: Mapping[Stitch, Stitch] | None = None) -> Tensor:
@@ -207,9 +201,9 @@ class Ladder:
     def _mode(self, *, training: bool) -> None:
         for each in self.stitches:
             each.train(training)
-        # both networks, as in godfrey2022; the narrowed parts share their norms with those of `behind`
-        for front, _, _, behind in self.parts if self.moving else ():
-            for norm in (*tracked(front), *tracked(behind)):
+        # both networks, as in godfrey2022; the narrowed parts share their norms with those that are judged
+        for front, _, _, judged in self.parts if self.moving else ():
+            for norm in (*tracked(front), *tracked(judged)):
                 norm.train(training)
 
     def _project(self) -> None:
@@ -239,7 +233,7 @@ class Ladder:
 
     def _reestimate(self, fixed: Mapping[Stitch, Stitch]) -> None:
         """Take statistics behind `Birkhoff` stitches anew, which are rounded to permutations now."""
-        layers = [m for *_, behind in self.parts for m in behind.modules() if isinstance(m, Apart)]
+        layers = [m for *_, judged in self.parts for m in judged.modules() if isinstance(m, Apart)]
         if norms := [norm for layer in layers for norm in layer.of_birkhoff]:
             with averaging(norms):
                 for x in self.first_images.split(BATCH):

@@ -28,7 +28,7 @@ def getitem(state: Inference, call: Call) -> Label | list[Label | Stack]:
     rest = [axis for k, axis in enumerate(x) if k not in taken]
     new = len(shape) - len(rest)
     # tensors that are not side by side give the first axes
-    first = taken[0] if taken == [*range(taken[0], taken[0] + len(taken))] else 0
+    first = taken[0] if len(taken) == taken[-1] + 1 - taken[0] else 0
     label = (*rest[:first], *map(plain, shape[first : first + new]), *rest[first:])
     if new < 0 or tuple(map(size, label)) != shape:
         raise NotUnderstood("entries of another shape")
@@ -37,11 +37,12 @@ def getitem(state: Inference, call: Call) -> Label | list[Label | Stack]:
 
 @rule("index_select gather")
 def chosen(state: Inference, call: Call) -> Label:
+    """Entries along one axis: whole slices by index_select, by gather one index for each entry."""
     a = bind(call, "input dim index sparse_grad")
     dim, shape = a["dim"] % len(state.shape(a["input"])), state.shape(call.results[0])
-    x = _beside(state, a["input"], a["index"], dim, call.name)
+    x = _indexed(state, a["input"], a["index"], dim, call.name)
     return tuple(
-        # gather may read only the first entries of another axis, which `_beside` then has frozen
+        # gather may read only the first entries of another axis, which `_indexed` then has frozen
         plain(n) if k == dim or size(axis) != n else axis
         for k, (axis, n) in enumerate(zip(x, shape, strict=True))
     )
@@ -58,7 +59,7 @@ def put(state: Inference, call: Call) -> Label:
     if not isinstance(a[entries], Ref):
         raise NotUnderstood("a number instead of entries")
     dim, n = a["dim"] % len(state.shape(a["input"])), state.shape(a["input"])[a["dim"]]
-    both = [_beside(state, a[name], a["index"], dim, call.name) for name in ("input", entries)]
+    both = [_indexed(state, a[name], a["index"], dim, call.name) for name in ("input", entries)]
     # along the axis itself any entry may land anywhere; along all others, both are added
     one, other = ((*x[:dim], plain(1), *x[dim + 1 :]) for x in both)
     if [*map(size, one)] != [*map(size, other)]:
@@ -72,21 +73,20 @@ def put(state: Inference, call: Call) -> Label:
     return (*label[:dim], plain(n), *label[dim + 1 :])
 
 
-def _beside(state: Inference, value: Ref, index: Ref, dim: int, name: str) -> Label:
-    """The axes of a value of whose entries along one axis some are chosen: others stay free if all are alike.
-
-    An index that has these axes, too, is the same for all units where it was expanded.
-    """
-    x, chosen = state.of(value), state.of(index)
-    if moves(*chosen):
+def _indexed(state: Inference, value: Ref, index: Ref, dim: int, name: str) -> Label:
+    """A value's axes where an index takes entries along `dim`: others stay free if it is one for all."""
+    x, picks = state.of(value), state.of(index)
+    if moves(*picks):
         raise NotUnderstood("an index that moves")
     of_each = not name.startswith("index")
 
     def free(k: int, axis: Axis) -> bool:
-        return k != dim and not (of_each and not (all_copied(chosen[k]) and size(chosen[k]) == size(axis)))
+        # gather and scatter have an index for each entry: where one was expanded to all, these may move
+        alike = not of_each or (all_copied(picks[k]) and size(picks[k]) == size(axis))
+        return k != dim and alike
 
     state.freeze(tuple(axis for k, axis in enumerate(x) if not free(k, axis)), f"an index of {name}")
-    return state.of(value)
+    return state.of(value)  # anew, as what was frozen above no longer moves
 
 
 @rule("__setitem__")

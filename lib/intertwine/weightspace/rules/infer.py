@@ -23,7 +23,7 @@ def rule(names: str, *, keeps: bool = False, layer: bool = False) -> Callable[[A
     """Register the constraints of the operations of these names, with spaces between them.
 
     `keeps`: zeros and equal entries of its labels are exact; after other operations neither is assumed.
-    `layer`: it has weights of its own, which write its result, also where they are applied to a weight.
+    `layer`: the weights that it takes write its result, also where all that it takes are weights.
     """
 
     def register(function: Any) -> Any:

@@ -174,11 +174,15 @@ def bilinear(state: Inference, call: Call) -> Label:
 
 @rule("scaled_dot_product_attention", layer=True)
 def attention(state: Inference, call: Call) -> Label:
-    a = bind(call, "query key value attn_mask dropout_p is_causal", dropout_p=0.0)
+    a = bind(call, "query key value attn_mask dropout_p is_causal")
     q, k, v = (state.of(a[name]) for name in ("query", "key", "value"))
     if call.kwargs.get("enable_gqa") and size(q[-3]) > size(k[-3]):
         # several heads of queries share a head of keys
         k, v = (repeated(x, len(x) - 3, size(q[-3])) for x in (k, v))
+    # as in the products of matrices that it stands for: weights may be keys, values, or the queries
+    _reads(state, a["query"], len(q) - 1, a["key"], len(k) - 1)
+    if state.is_weight(a["value"]):
+        state.reads(a["value"], len(v) - 2)
     scores = products(state, q, (*k[:-2], k[-1], k[-2]))
     if a["attn_mask"] is not None:
         scores = meet(state, scores, state.of(a["attn_mask"]), "a mask of attention")

@@ -19,7 +19,7 @@ from intertwine.weightspace.rules.ties import Ties
 
 
 def regroup(state: Ties, x: Label, shape: tuple[int, ...], name: str) -> Label:
-    """Axes of the same entries in another shape: blocks of axes with equal products correspond."""
+    """Axes of the same entries in another shape: runs of axes with equal products correspond."""
     result: list[Axis] = []
     i = j = 0
     while i < len(x) or j < len(shape):
@@ -31,11 +31,11 @@ def regroup(state: Ties, x: Label, shape: tuple[int, ...], name: str) -> Label:
             else:
                 right.append(shape[j + len(right)])
         i, j = i + len(left), j + len(right)
-        result += _block(state, left, right, name)
+        result += _recut(state, left, right, name)
     return tuple(result)
 
 
-def _block(state: Ties, axes: list[Axis], sizes: list[int], name: str) -> list[Axis]:
+def _recut(state: Ties, axes: list[Axis], sizes: list[int], name: str) -> list[Axis]:
     if len(axes) == len(sizes) == 1:
         return axes
     if not any(moves(axis) or any_copied(axis) for axis in axes):
