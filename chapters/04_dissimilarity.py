@@ -667,7 +667,7 @@ dots(
 # $G_{\mathrm{ReLU}}$-Procrustes falls inside the blocks of a ResNet, by {fact}`04_dissimilarity.block_gap:.3f`, as
 # the paper shows. Its null falls almost as much: above it {fact}`04_dissimilarity.block_gap_above:.3f` is left
 # ({ref}`figure 9 <rec-figure-9>`).
-# $G_{\mathrm{ReLU}}$-CKA, whose null is 0, falls there as well, and two thirds of that come with training
+# $G_{\mathrm{ReLU}}$-CKA, whose null is 0, falls there as well, and four fifths of that come with training
 # ({ref}`figure 2 <rec-figure-2>`).
 # On average a layer is most like the same layer of the other network, in both kinds of CKA
 # ({ref}`figure 5 <rec-figure-5>`).

@@ -330,15 +330,14 @@ print(f"right {mine.evaluate(test):.1%}, alone {alone.evaluate(test):.1%}")
 
 # %% [markdown]
 # In the recorded runs a control is trained in the same way without CKA, because training alone moves a map.
-# With CKA below 0.75, which 17 of twenty Tiny-10 networks reach, they lose
+# Where CKA falls below 0.75, as in most of twenty networks, Tiny-10 loses
 # {fact}`04b_similarity_and_function.beyond_low:.0f` to {fact}`04b_similarity_and_function.beyond_high:.0f` points more
-# than their controls ({ref}`rec-experiment-4`).
+# than its control ({ref}`rec-experiment-4`).
 # The paper reports an essentially unchanged accuracy in a network of three times the width, which may have
 # more directions that the back does not read.
 #
 # CKA may also miss a gain: trained for the task before a ReLU, stitches of Tiny-10 become better, and their CKA ends
-# slightly *lower* than it began, in each of {fact}`04b_similarity_and_function.along:.0f` pairs
-# ({ref}`rec-experiment-3`).
+# slightly *lower* than it began, in every pair ({ref}`rec-experiment-3`).
 #
 # (sec-best-stitch)=
 # ## The fair question: does CKA predict the best stitch?

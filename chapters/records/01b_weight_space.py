@@ -13,7 +13,7 @@
 # %% [markdown]
 # # R1b · Record: symmetries in weight space
 #
-# :::{admonition} What this page proves
+# :::{admonition} What this page tests
 # :class: tip
 # {doc}`../01b_weight_space` explains what an orbit leaves as it is, and what training conserves; here is the evidence.
 # Each section has one statement of {cite:t}`godfrey2022`, of other authors, or of ours: as printed, the code that

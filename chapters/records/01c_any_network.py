@@ -13,7 +13,7 @@
 # %% [markdown]
 # # R1c · Record: any network
 #
-# :::{admonition} What this page proves
+# :::{admonition} What this page tests
 # :class: tip
 # {doc}`../01c_any_network` explains how the symmetries of a network are found; here is the evidence.
 # One statement is printed, Remark 3.6 of {cite:t}`godfrey2022` on residual connections; the rest is ours.

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # R1d · Record: what an orbit is good for
 #
-# :::{admonition} What this page proves
+# :::{admonition} What this page tests
 # :class: tip
 # {doc}`../01d_orbits` explains which point of an orbit to take; here is the evidence.
 # Each section has one statement, of a paper or of ours: the code that computes our rows, a figure, the sentences that

@@ -13,7 +13,7 @@
 # %% [markdown]
 # # R2 · Record: sanity rotations
 #
-# :::{admonition} What this page proves
+# :::{admonition} What this page tests
 # :class: tip
 # {doc}`../02_sanity_rotations` explains what a matrix before an activation costs; here is the evidence.
 # Each section has one statement or figure of {cite:t}`godfrey2022`, or a measurement of ours: as printed, the code that
@@ -367,7 +367,12 @@ def activations(rows):
 
 tables = [activations(rows).assign(width=rows["width"].iloc[0]) for rows in (wide, narrow)]
 headings = {"width": "width", "activation": "activation", "accuracy": "alone, %"} | {k: k for k in KINDS}
-readable(pd.concat(tables, ignore_index=True), headings, digits=1, title="Points lost at layers 0 · 2 · 5")
+readable(
+    pd.concat(tables, ignore_index=True),
+    headings,
+    digits=1,
+    title=f"Points lost at layers 0 · 2 · 5, on {IMAGES['test_images']} test images",
+)
 
 # %% tags=["hide-input"]
 others = {name: wide[wide["activation"] == name] for name in counts}
@@ -819,7 +824,8 @@ told.say(budget_last=stop, budget_base=budgets["base_accuracy"].mean())
 # ### The best epoch instead of the last
 #
 # The authors' code takes the epoch that is best on the test set.
-# On digits, where every epoch is recorded, this lowers every penalty, also that of the control, which needs no repair.
+# On digits, where every epoch is recorded, this lowers the mean penalty of each kind, also
+# of the control, which needs no repair.
 
 # %% tags=["hide-input"]
 courses = followed.pivot(index=["group", "trial"], columns="epoch", values="penalty")
@@ -882,7 +888,8 @@ readable(
 # (rec-rotations-claims)=
 # ## All claims
 #
-# Verdicts are corrected for the number of orderings in the book, as on the {doc}`../../scoreboard`.
+# Verdicts, and the intervals of orderings that are decided, are corrected for the number of orderings in the book, as on
+# the {doc}`../../scoreboard`.
 
 # %% tags=["hide-input"]
 SUMMARY = {

@@ -2359,7 +2359,8 @@ told.say(adam_pairs=pairs_of_kind["Adam"], sgd_pairs=pairs_of_kind["SGD"], plain
 # (rec-matching-claims)=
 # ## All claims
 #
-# Verdicts are corrected for the number of orderings in the book, as on the {doc}`../../scoreboard`.
+# Verdicts, and the intervals of orderings that are decided, are corrected for the number of orderings in the book, as on
+# the {doc}`../../scoreboard`.
 
 # %% tags=["hide-input"]
 SUMMARY = {
@@ -2379,7 +2380,7 @@ for id, statement in SUMMARY.items():
     made, found = known[id]
     m, low, high = found.interval or (np.nan,) * 3
     numbers = f"{m:.2f} [{low:.2f}, {high:.2f}]" if found.interval else found.measured
-    of_pairs = f"{'another' if found.decisive else 'as printed'}; {found.trials} pairs"
+    of_pairs = f"{'another scale' if found.decisive else 'as printed'}; {found.trials} pairs"
     row = {
         "statement": statement,
         "printed": made.printed,

@@ -835,7 +835,7 @@ forest(
 # :::
 
 # %% [markdown]
-# Six sentences say what the figure shows.
+# The figure shows six things.
 #
 # 1. *On drawn scenes training adds points to the cost of a rotation with ReLU and with GELU*, at $q = 0.005$,
 #    0.02 and 0.05 with the usual levels, and with equal areas.
@@ -851,7 +851,8 @@ forest(
 #    the other.
 # 5. *On street scenes an activation on the output is not needed*: at $q = 0.02$ training adds with ReLU, tanh and GELU,
 #    and in ConvNeXt, too, whose output has none; without ReLU it takes away.
-#    At 0.005 the kinds fall apart as on drawn scenes; at 0.05 ReLU and tanh are open, and ConvNeXt is not.
+#    At 0.005 it adds with ReLU, tanh and GELU, and both kinds without an activation are open; at 0.05 ReLU and tanh
+#    are open, and ConvNeXt is not.
 #    None of these intervals is corrected for their number.
 # 6. *The size of the group does not order the means* on drawn scenes at $q = 0.005$ and 0.02, where tanh, whose group
 #    is finite, has less than half of ReLU's points.
@@ -876,7 +877,7 @@ readable(
 #
 # *Those of the second training are*, so its contrast of usual levels and equal areas is one of levels alone.
 # The first training had other networks.
-# Mean IoU in the own basis with the usual levels, in percent, in both trainings:
+# Mean IoU in the own basis with the usual levels, in percent, of the six networks that are in both trainings:
 
 # %% tags=["hide-input"]
 own = of(dissected, dataset="concepts", layer="output", quantile=QUANTILE, levels=USUAL, alpha=0)
@@ -1056,9 +1057,8 @@ mine = on_small | {"scale": None, "whose": "ours", "matters": 0.001}
 # fmt: off
 claim("godfrey-section-6-group-tanh",
     "Intertwiner groups justify the special place of the activation basis: where the group keeps the axes, "
-    "interpretability falls as the basis is rotated. (The slope of the mean IoU of trained networks. The paper "
-    "has ReLU; "
-    "tanh is ours.)",
+    "interpretability falls as the basis is rotated. (The slope of the mean IoU of trained networks, with the usual "
+    "levels, which leave the selected area free. The paper has ReLU; tanh is ours.)",
     (0, of(small(kind="tanh", dataset="concepts"), weights="trained")), "slope",
     place="§6 and §8, the conclusion, for tanh, the trained network", **mine)
 claim("godfrey-section-6-group-gelu",
@@ -1119,8 +1119,8 @@ forest(inside["concepts"], "kind", "points", panels="layer", xlabel=ADDED)
 # on street scenes; both intervals contain 0.
 #
 # *The IoU is more than the area of a concept explains.*
-# With the true masks {fact}`05_interpretability.small_true_masks:.0f` % of the units of the networks with ReLU
-# exceed the level of chance on drawn scenes, and {fact}`05_interpretability.small_true_street:.0f` % on street scenes.
+# With the true masks {fact}`05_interpretability.small_true_masks:.0f` % of the units at the output of the
+# networks with ReLU exceed the level of chance on drawn scenes, and {fact}`05_interpretability.small_true_street:.0f` % on street scenes.
 # This does not control how many pixels a unit selects.
 
 # %% tags=["hide-input"]
@@ -1243,7 +1243,8 @@ told.say(small_true_masks=true_masks["concepts"], small_true_street=true_masks["
 # (rec-units-claims)=
 # ## All claims
 #
-# Verdicts are corrected for the number of orderings in the book, as on the {doc}`../../scoreboard`.
+# Verdicts, and the intervals of orderings that are decided, are corrected for the number of orderings in the book, as on
+# the {doc}`../../scoreboard`.
 
 # %% tags=["hide-input"]
 SUMMARY = {
@@ -1254,6 +1255,7 @@ SUMMARY = {
     "godfrey-figure-3-relu-concepts": "With ReLU training adds to the cost of a rotation.",
     "godfrey-figure-3-without-concepts": "With ReLU training adds more than without.",
     "godfrey-figure-3-convnext-rises-concepts": "In ConvNeXt the number of interpretable units rises.",
+    "godfrey-figure-3-convnext-rises-camvid": "… and on street scenes.",
     "godfrey-figure-19-concepts": "At the convolution without ReLU it rises (figure 19).",
 }
 ON = {"rec-haar": "80 draws", "rec-units-imagenet": "three networks of ImageNet, street scenes"}
@@ -1280,7 +1282,8 @@ rows = []
 for id, statement in SUMMARY.items():
     made, verdict = known[id]
     row = {"statement": statement, "printed": PRINTED.get(id, "a curve"), "ours": OURS[id]}
-    rows.append(row | {"scale": ON[made.link], "verdict": verdict.said})
+    scenes = ON[made.link].replace("drawn", "street") if id.endswith("camvid") else ON[made.link]
+    rows.append(row | {"scale": scenes, "verdict": verdict.said})
 headings = {name: name for name in ("statement", "printed", "ours", "scale", "verdict")}
 glue("rec-units-summary", readable(pd.DataFrame(rows), headings, title="What was found"), display=False)
 told.board()

@@ -1068,14 +1068,16 @@ place = {
     "matters": 0.01,
 }
 # fmt: off
-told.claim("lengyel-conjecture",
+told.claim("lengyel-conjecture-through",
     "The hyperplane through the solutions contains further good solutions, and more of them than a randomly chosen one."
     r" (Random planes through $\theta_0$, a harder null; relative ε of 0.1, a target with two nonzero slopes.)",
-    sides[THROUGH], "share", per="search", paper="lengyel2020", place="§3", **place)
-told.claim("lengyel-conjecture-anywhere",
-    "The hyperplane through the solutions contains more good solutions than a plane through random parameters. "
+    sides[THROUGH], "share", per="search", paper="lengyel2020", place="§3, the conjecture, through a solution",
+    whose="ours", **place)
+told.claim("lengyel-conjecture",
+    "The hyperplane through the solutions contains further good solutions, and more of them than a randomly chosen "
+    "subset: here a plane through random parameters. "
     "(Relative ε of 0.1, a target with two nonzero slopes.)",
-    sides[ANYWHERE], "share", per="search", paper="lengyel2020", place="§3, the conjecture, any plane", **place)
+    sides[ANYWHERE], "share", per="search", paper="lengyel2020", place="§3, the conjecture", **place)
 # fmt: on
 gap = {null: of(gaps, null=null, epsilon=0.1)["gap"] for null in (THROUGH, ANYWHERE)}
 ratio = times.set_index(["null", "epsilon"])["times"]
@@ -1221,18 +1223,18 @@ SUMMARY = {
     "lengyel-hole": ("Figure 2: a hole, perhaps by other groups.", "one hole; a further group is found"),
     "lengyel-permutations-intersect": (
         "Figure 2: surfaces that cross are permuted copies.",
-        "the second one goes at {deciding} of {cases} thresholds",
+        "the second one is missing at {deciding} of {cases} thresholds",
     ),
     "lengyel-class-is-orbit": ("Swaps and scalings are not all symmetries.", "an example"),
     "lengyel-direct-product": ("The groups form a direct product.", "semidirect"),
     "lengyel-metric-finite": ("The distance is a metric.", "it is infinite on the whole line"),
     "lengyel-linearly-independent": ("m + 1 linearly independent vectors.", "affinely independent is meant"),
     "lengyel-linear-cost": ("The cost is O(N).", "counted"),
-    "lengyel-conjecture-anywhere": (
+    "lengyel-conjecture": (
         "A plane of solutions holds more than a random one.",
         "{anywhere} times as many",
     ),
-    "lengyel-conjecture": (
+    "lengyel-conjecture-through": (
         "… than a random one through one of the solutions, which is harder.",
         "{through} times as many",
     ),

@@ -330,7 +330,7 @@ claim(
         "context": "GENNI searches for parameters of small loss; five LeNets span the pictures of figures 5 and 6.",
         "quote": "with low enough loss",
         "found": "Network {network} has {relative:.2f} times the loss of the zero function. "
-        "This holds for {deciding} of the {cases} networks.",
+        "{deciding} of the {cases} networks are no better than the zero function.",
         "right": "The authors' code does not test the loss. A network that a picture rests on has to have a loss well "
         "below that of the zero function.",
     },
@@ -620,8 +620,8 @@ told.check_all(
 told.verdicts()
 
 # %% [markdown]
-# *Every network of figure 6b is the zero function*: the set is the whole grid, and its picture is one of the grid.
-# It says nothing of LeNet.
+# *Every network on our grid of figure 6b is the zero function*, and our set is the whole grid.
+# If those between are, too, the printed picture, of 20 points a side, is one of the grid, and says nothing of LeNet.
 #
 # *What would change it*: in figure 6b, a centre that does not return 0, or wider bounds.
 #
@@ -742,7 +742,7 @@ embeddings(drawn(of(umap, set=["figure 3a", "figure 6a", "figure 6b"], seed=0, s
 # ---
 # From UMAP's default start the sets of figures 3a, 6a and 6b are one piece each.
 # One seed; at most 300 points are drawn.
-# Figure 6b shows a grid of four dimensions, all of whose networks return 0.
+# Figure 6b shows our grid of four dimensions, all of whose networks return 0.
 # :::
 
 # %% tags=["hide-input"]

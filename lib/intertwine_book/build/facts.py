@@ -36,7 +36,8 @@ def _fact(record: str, name: str, form: str) -> str:
         raise ValueError(_expected("a record", record, known))
     if name not in (facts := _facts(record)):
         raise ValueError(_expected(f"a fact of {record}", name, facts))
-    return format(facts[name], form)
+    written = format(facts[name], form)
+    return written if isinstance(facts[name], str) else written.replace("-", "\u2212")  # a minus, no hyphen
 
 
 @cache

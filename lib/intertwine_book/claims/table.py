@@ -20,7 +20,7 @@ def table_of(judged: Sequence[tuple[Claim, Verdict]]) -> HTML:
         {
             "place": _unformatted(claim.place),
             "statement": _unformatted(claim.statement),
-            "printed": "" if claim.printed is None else f"{claim.printed:g}",
+            "printed": _printed(claim),
             "measured": _unformatted(found.measured),
             "scale": letters.get(found.scale or "", ""),
             "verdict": found.said,
@@ -33,6 +33,13 @@ def table_of(judged: Sequence[tuple[Claim, Verdict]]) -> HTML:
     said = "".join(f"<p><i>{letter}</i>: {escape(scale)}.</p>" for scale, letter in letters.items())
     fold = f"<details><summary>Scales: what differs from the paper</summary>{said}</details>"
     return HTML(table.data + (fold if said else ""))
+
+
+def _printed(claim: Claim) -> str:
+    """The printed value and its error; a 0 is how we read words such as “similar” or “unchanged”."""
+    if claim.printed is None or claim.kind != "number":
+        return "" if claim.printed is None else f"{claim.printed:g}"
+    return f"{'' if claim.printed else 'read as '}{claim.printed:g} ± {claim.printed_error:.2g}"
 
 
 _SIGNS = {
