@@ -244,3 +244,11 @@ def test_a_layer_that_does_not_have_images_first_is_refused(n):
         with pytest.raises(ValueError, match=f"'{layer}' to return images along the first axis"):
             activations(TimeFirst(), [layer], normal(n, 5, 3, seed=0))
     assert activations(TimeFirst(), ["head"], normal(n, 5, 3, seed=0))["head"].shape == (n, 3)
+
+
+def test_activations_are_in_the_order_of_the_names_and_no_image_is_refused():
+    model, x = nn.Sequential(nn.Linear(3, 4), nn.ReLU()), normal(5, 3, seed=0)
+    found = activations(model, ["1", "0"], x)
+    assert [*found] == ["1", "0"] and torch.equal(found["1"], model(x))
+    with pytest.raises(ValueError, match="Expected at least one image"):
+        activations(model, ["1"], x[:0])

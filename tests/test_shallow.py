@@ -193,6 +193,25 @@ def test_the_canonical_form_is_a_complete_invariant(kind, seed):
         assert np.array_equal(getattr(first, name), getattr(second, name))
 
 
+@given(SEEDS)
+@example(20)  # where the first entries of two normals differ by their rounding
+@settings(max_examples=20, deadline=None)
+def test_in_floats_the_forms_of_a_rescaled_network_agree_up_to_rounding(seed):
+    p = small_network(seed, size=1).float()
+    q = shallow.random_orbit(p, generator=generator(seed))
+    for first, second in (
+        (shallow.canonical_form(p), shallow.canonical_form(q)),
+        (shallow.zero_factor_reduction(p), shallow.zero_factor_reduction(q)),
+    ):
+        for name in vars(first):
+            np.testing.assert_allclose(getattr(first, name), getattr(second, name), atol=1e-9)
+
+
+def test_a_form_says_of_inputs_of_another_width_which_it_expects():
+    with pytest.raises(ValueError, match=r"Expected inputs \(..., 2\), was given \(1, 3\)"):
+        shallow.canonical_form(FOLDED)([[1, 2, 3]])
+
+
 def pairs_up(p: ShallowReLU) -> bool:
     """Proposition 14, word for word, on a minimal network without 0-factors."""
     rows, V = p.rows, p.V
@@ -292,6 +311,19 @@ def test_the_stabiliser_of_zero_neurons_and_three_pairs():
     assert (found.dimension, found.order) == (0, 6)
     assert all((shallow.act(silent, A).V == silent.V).all() for A in found.generators())
     assert shallow.stabilizer(FOLDED).trivial
+
+
+@pytest.mark.parametrize("size", [1e-12, 1.0, 1e12])
+def test_neurons_are_compared_relative_to_their_own_size(size):
+    row, t = np.array([0.3, 0.7]), 3.3
+    rows = np.array([row, t * row, row, [1, 2]])  # the third is the first with twice its output weight
+    p = ShallowReLU(rows[:, :1], rows[:, 1], [[0.7 * size, 0.7 * size / t, 1.4 * size, 1]], [0.0])
+    assert shallow.stabilizer(p).blocks == ((0, 1),)
+
+
+def test_neurons_without_input_weights_are_compared_whatever_the_others_sizes():
+    p = ShallowReLU([[0, 0], [0, 0], [10**6, 0]], [0, 0, 0], [[1, 0, 10**6], [0, 1, 0]], [0, 0])
+    assert all(shallow.stabilizer(each).trivial for each in (p, p.float()))
 
 
 # hidden symmetries
@@ -572,6 +604,24 @@ def test_near_misses_are_reported_and_not_merged():
     np.testing.assert_allclose(small.degeneracy.silent, 1e-7, rtol=1e-6)
     empty = shallow.degeneracy(ShallowReLU([[1]], [0], [[0]], [0]))
     assert empty.pair == () and np.isnan(empty.parallel)
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e160])
+def test_distances_from_degeneracy_do_not_depend_on_the_scales_of_neurons(scale):
+    normal = np.random.default_rng(0).normal
+    W, b, V = normal(size=(4, 3)), normal(size=4), normal(size=(2, 4))
+    plain, scaled = (shallow.degeneracy(ShallowReLU(W * s, b * s, V / s, np.zeros(2))) for s in (1.0, scale))
+    assert plain.pair == scaled.pair
+    np.testing.assert_allclose([*plain[:1], *plain[2:]], [*scaled[:1], *scaled[2:]])
+
+
+@pytest.mark.parametrize(("h", "optimal"), [(3, True), (4, False)])
+def test_compression_searches_all_configurations_up_to_the_limit(h, optimal, monkeypatch):
+    monkeypatch.setattr("intertwine.shallow.compression.EXHAUSTIVE", 3)  # for seven it takes seconds
+    W = np.vstack([np.eye(h, dtype=int), -np.eye(h, dtype=int)])
+    V = [range(1, 2 * h + 1), [(-2) ** i for i in range(2 * h)]]  # no hyperplane does with one side
+    small = shallow.compress(ShallowReLU(W, [0] * 2 * h, V, [0, 0]))
+    assert small.network.n == 2 * h and small.optimal is optimal
 
 
 def test_beyond_forty_hyperplanes_the_gap_is_stated():

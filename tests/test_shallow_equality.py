@@ -47,6 +47,17 @@ def test_rows_are_sorted_by_the_first_entry_then_the_second_and_so_on(rows):
     table = np.array(rows, dtype=float).reshape(-1, 3)
     order = lexicographic(table)
     assert sorted(order) == [*range(len(rows))] and table[order].tolist() == sorted(rows)
+    rounded = table + 1e-12 * np.random.default_rng(0).normal(size=table.shape)
+    assert table[lexicographic(rounded, tolerance=1e-9)].tolist() == sorted(rows)
+
+
+def test_a_neuron_that_moves_a_part_of_its_weight_to_the_other_side_is_no_flip():
+    p = ShallowReLU([[1], [2]], [0, 1], [[2, 1]], [0])
+    form = shallow.canonical_form(p)
+    pairs = next(each for each in shallow.configurations(form) if not each.signs.any())
+    q = shallow.realised(form, pairs)  # with neurons on both sides of both hyperplanes
+    for answer in (same_function(p, q), same_function(q, p)):
+        assert answer.equal and answer.symmetry.flips == () and answer.symmetry.transfers.any()
 
 
 @pytest.mark.parametrize(("kind", "near_miss"), CASES)

@@ -1044,6 +1044,49 @@ class Products(nn.Module):
         return both + torch.tensordot(self.c(x), self.w, dims=([2], [1])).sum(-1)
 
 
+class ByHand(nn.Linear):
+    def forward(self, x):
+        y = x @ self.weight.T
+        return y if self.bias is None else y + self.bias
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_layer_that_is_written_as_a_product_is_that_layer(bias):
+    class Heads(nn.Module):
+        def __init__(self, layer):
+            super().__init__()
+            self.qkv, self.out = layer(6, 24, bias), layer(8, 3, bias)
+
+        def forward(self, x):
+            q, k, v = (t.transpose(1, 2) for t in self.qkv(x).unflatten(-1, (2, 3, 4)).unbind(-2))
+            return self.out(((q @ k.mT).softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+    one, other = (groups(Heads(layer), randn(2, 5, 6), randn(3, 4, 6)) for layer in (ByHand, nn.Linear))
+    assert one == other == ["GL(4) for each of 2", "GL(4) for each of 2", "Σ_2"]
+
+
+def by_heads(x):
+    return x.unflatten(-1, (3, 4)).transpose(1, 2).reshape(-1, x.shape[1], 4)
+
+
+def test_heads_of_all_images_on_one_axis_are_those_of_one_image_again_and_again():
+    class Relative(nn.Module):  # attention with scores of positions, as in DeBERTa
+        def __init__(self):
+            super().__init__()
+            self.q, self.k, self.v, self.out = (nn.Linear(12, 12) for _ in range(4))
+            self.places = nn.Parameter(torch.randn(1, 5, 12))
+
+        def forward(self, x):
+            q, k, v = (by_heads(layer(x)) for layer in (self.q, self.k, self.v))
+            places = by_heads(self.k(self.places)).repeat(len(x), 1, 1)
+            scores = (q.bmm(k.mT) + q.bmm(places.mT)).view(len(x), 3, 5, 5).softmax(-1)
+            y = scores.view(-1, 5, 5).bmm(v).view(len(x), 3, 5, 4)
+            return self.out(y.transpose(1, 2).flatten(2))
+
+    heads = ["GL(4) for each of 3", "GL(4) for each of 3", "Σ_3"]
+    assert groups(Relative(), randn(2, 5, 12), randn(4, 5, 12)) == heads
+
+
 def test_products_of_three_tensors_leave_the_group_of_each():
     # the last axis of w is summed over, so its units change places
     space = held(Products(), randn(2, 5, 3), randn(3, 4, 3))
@@ -1254,13 +1297,21 @@ GRAPHS = {
     "index_add": (lambda x: torch.zeros_like(x).index_add(0, TO, x[FROM], alpha=2), POSITIVE, LINEAR),
     "index_copy_": (lambda x: torch.empty_like(x).index_copy_(0, TO[:5], x), POSITIVE, LINEAR),
     "gather": (lambda x: x.gather(0, rows(x)[:5]), POSITIVE, LINEAR),
+    "gather, one index for all": (lambda x: x.gather(0, TO[:5, None].repeat(1, 6)), POSITIVE, LINEAR),
+    "take_along_dim": (lambda x: x.take_along_dim(TO[:5, None], 0), POSITIVE, LINEAR),
+    # one number for all units lets them change places
+    "constants": (lambda x: torch.maximum(x, torch.full_like(x, -0.1)), ["Σ_6"] * 2, ["Σ_6"] * 2),
     "several tensors": (lambda x: torch.stack([x, 2 * x])[TO % 2, FROM][:5], POSITIVE, LINEAR),
     # sums are within heads, so that units have an order, and without a ReLU signs, in each
     "attention": (attended, ["Σ_2", "Σ_3 for each of 2"] * 2, ["Σ_2", "Σ_3 ⋉ ({±1})^3 for each of 2"] * 2),
     "shifted": (shifted, POSITIVE, LINEAR),
     # every unit takes another node
     "uneven": (lambda x: x.gather(0, (rows(x)[:5] + torch.arange(x.shape[1])) % 5), [], []),
-    "product": (lambda x: torch.ones_like(x).scatter_reduce(0, rows(x), x[FROM], "prod"), [], []),
+    "product": (
+        lambda x: torch.ones_like(x).scatter_reduce(0, rows(x), x[FROM], "prod"),
+        ["Σ_6"] * 2,
+        ["Σ_6"] * 2,
+    ),
 }
 
 

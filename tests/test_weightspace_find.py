@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch import nn
 from weightspace_models import Net
 
-from intertwine.weightspace import find_symmetries, relative_error, verify
+from intertwine.weightspace import equivalent, find_symmetries, relative_error, verify
 from intertwine_book import models
 
 HERE = Path(__file__).parent
@@ -358,3 +358,12 @@ def test_a_gate_by_the_mean_is_no_layer_norm():
     assert [each.group for each in space.spaces] == ["Σ_4"]
     for seed in range(6):
         torch.testing.assert_close(space.act(net, space.sample(generator(seed)))(x), net(x))
+
+
+def test_a_permutation_may_be_of_whole_numbers_and_no_tolerance_is_negative():
+    model, x = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval(), torch.randn(5, 3)
+    space = find_symmetries(model, x)
+    swapped = space.act(model, {"1": torch.eye(4).long()[[1, 0, 3, 2]]})
+    assert torch.equal(swapped[0].weight, model[0].weight[[1, 0, 3, 2]])
+    with pytest.raises(ValueError, match=r"a tolerance of at least 0, was given -1\.0"):
+        equivalent(model, model, x, tolerance=-1.0)

@@ -320,6 +320,31 @@ def test_a_stream_that_is_not_rotated_although_other_spaces_are_is_named():
     rotate(space, model, 0, [next(each.space for each in mappings(space) if each.kind == "linear")])
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_complex_numbers_of_heads_are_no_rotations_whatever_the_signs_of_the_seed(seed):
+    model = randomise(zoo.Llama(width=8), generator())
+    space = find_symmetries(model, TOKENS)
+    scalars = next(each for each in space.spaces if "C^*" in str(each.group))
+    assert relative_error(rotate(space, model, seed).model(TOKENS), model(TOKENS)) < 1e-9
+    assert "Expected spaces that may be rotated" in sentence(
+        lambda: rotate(space, model, seed, [scalars.name])
+    )
+
+
+def test_a_gain_of_units_that_stand_there_twice_is_not_folded():
+    class Twice(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.gate, self.norm, self.out = nn.Linear(3, 8), nn.RMSNorm(16), nn.Linear(16, 2)
+
+        def forward(self, x):
+            return self.out(self.norm(self.gate(x).view(-1, 2, 4).repeat_interleave(2, 1).flatten(1).relu()))
+
+    model = randomise(Twice().eval(), generator())
+    space = find_symmetries(model, normal(5, 3).double())
+    assert "a gain that can be folded" in sentence(lambda: fold(space, model))
+
+
 def equal(one: nn.Module, other: nn.Module, name: str) -> bool:
     return torch.equal(one.get_submodule(name).weight, other.get_submodule(name).weight)
 

@@ -106,10 +106,10 @@ def features(
         ValueError: at once for an unknown layer or a batch size below 1; with the first batch as in `record`,
             and for a layer whose first axis does not count the images.
     """
-    lookup(model, layers)
+    layers = [*lookup(model, layers)]  # a list, as names that are given one by one are soon used up
     check_tensor(images, meta=True)  # a model on the meta device has features without numbers
-    if batch_size < 1:
-        raise ValueError(f"Expected a batch size of at least 1, was given {batch_size}.")
+    if not isinstance(batch_size, int) or batch_size < 1:
+        raise ValueError(f"Expected a batch size of at least 1, a whole number, was given {batch_size!r}.")
     # what is wrong is said above, at the call, and not when the first batch is asked for
     return _batches(model, layers, images, batch_size)
 
@@ -144,7 +144,10 @@ def activations(
     See Also:
         `features`, for activations that do not fit into memory.
     """
-    batches = list(features(model, layers, images, batch_size=batch_size))
+    layers = [*lookup(model, layers)]
+    batches = [*features(model, layers, images, batch_size=batch_size)]
+    if not batches:
+        raise ValueError("Expected at least one image, was given none.")
     return {layer: torch.cat([batch[layer] for batch in batches]) for layer in layers}
 
 
@@ -200,11 +203,16 @@ def lookup(model: nn.Module, layers: Sequence[str], which: str = "") -> dict[str
         raise ValueError(f"Expected a list of layers, was given the string {layers!r}: write [{layers!r}].")
     # a shared module has several names, each of which finds it
     known = {name: module for name, module in model.named_modules(remove_duplicate=False) if name}
+    layers = [*layers]
     for name in layers:
+        if not isinstance(name, str):
+            raise ValueError(
+                f"Expected names of layers, was given {kind(name)}: [name for name, _ in "
+                f"model.named_modules()] lists them."
+            )
         if name not in known:
             near = ", ".join(map(repr, get_close_matches(name, known, cutoff=0.0))) or "none"
-            kind = type(model).__name__
-            owner = f"{which}, a {kind}" if which else f"the {kind}"
+            owner = f"{which}, a {type(model).__name__}" if which else f"the {type(model).__name__}"
             raise ValueError(
                 f"Expected a layer of {owner}, was given {name!r}: the nearest are {near}; "
                 "a function that forward calls has no name, a module in its place has."

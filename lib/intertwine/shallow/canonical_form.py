@@ -29,6 +29,8 @@ class CanonicalForm:
     def __call__(self, x: object) -> Numbers:
         """The outputs, (..., k), for inputs (..., m)."""
         x = numbers(x, "inputs")
+        if x.shape[-1:] != self.L.shape[1:]:
+            raise ValueError(f"Expected inputs (..., {self.L.shape[1]}), was given {x.shape}.")
         u = np.abs(x @ self.normals[:, :-1].T + self.normals[:, -1])
         return u @ self.gamma.T + x @ self.L.T + self.e
 
@@ -112,22 +114,31 @@ def canonical_in(
     parts = invariants(p, found)
     # hyperplanes where the neurons' weights cancel are none of the function
     bent = np.flatnonzero(~negligible(largest(parts.gamma), parts.gamma_size, tolerance))
-    bent = bent[lexicographic(found.normals[bent])]
+    bent = bent[lexicographic(found.normals[bent], tolerance)]
     terms = half(np.abs(np.where(found.labels >= 0, p.V, 0)) @ np.abs(p.W))  # L sums these, with signs
     L = np.where(negligible(parts.L, terms, tolerance), 0 * parts.L, parts.L)
     return CanonicalForm(found.normals[bent], parts.gamma[:, bent], L, parts.e), bent
 
 
-def lexicographic(rows: Shaped[np.ndarray, "n d"]) -> Int[np.ndarray, " n"]:
-    """The order that sorts rows by their first entry, then the second, and so on."""
+def lexicographic(rows: Shaped[np.ndarray, "n d"], tolerance: float = 0.0) -> Int[np.ndarray, " n"]:
+    """The order that sorts rows by their first entry, then the second, and so on.
+
+    Floats whose neighbours differ by at most `tolerance` are ties, so that the next entry decides.
+    """
     if rows.dtype == object:
         return np.array(sorted(range(len(rows)), key=lambda i: tuple(rows[i])), dtype=np.int64)
     if not len(rows):
         return np.zeros(0, dtype=np.int64)
     order = np.argsort(rows[:, 0])  # decides nearly all: d keys for the rest only
-    equal = np.diff(rows[order, 0]) == 0
+    equal = np.diff(rows[order, 0]) <= tolerance
     ties = np.r_[False, equal] | np.r_[equal, False]
-    order[ties] = order[ties][np.lexsort(rows[order[ties]].T[::-1])]
+    tied = rows[order[ties]]
+    ranks = np.zeros(tied.shape, dtype=np.int64)
+    for column, rank in zip(tied.T, ranks.T, strict=True):
+        ascending = np.argsort(column)
+        rank[ascending[1:]] = np.cumsum(np.diff(column[ascending]) > tolerance)
+    # the entries themselves come last, for rows that tie in all ranks
+    order[ties] = order[ties][np.lexsort(np.hstack([ranks, tied]).T[::-1])]
     return order
 
 

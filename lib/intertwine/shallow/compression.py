@@ -10,7 +10,7 @@ from torch import nn
 from intertwine.shallow.arrangement import arrangement
 from intertwine.shallow.canonical_form import CanonicalForm, canonical_in
 from intertwine.shallow.configurations import EXHAUSTIVE, configuration, configurations, realised
-from intertwine.shallow.exact import Numbers, half, outer, reciprocal
+from intertwine.shallow.exact import Numbers, half, largest, outer, reciprocal
 from intertwine.shallow.minimal import merged
 from intertwine.shallow.relu_network import ShallowReLU, as_shallow
 from intertwine.shallow.subsets import MOST_VECTORS, subset_sums
@@ -181,10 +181,11 @@ def degeneracy(p: ShallowReLU | nn.Module) -> Degeneracy:
     q = merged(p, arrangement(p, p.tolerance), p.tolerance).network.float()
     if not q.n:
         return Degeneracy(np.nan, (), np.nan, -1, np.nan, -1)
-    rows = q.rows
+    sizes = largest(q.rows.T)  # of which no power under- or overflows below
+    rows, V = q.rows / sizes[:, None], q.V * sizes
     lengths = np.linalg.norm(rows, axis=1)
     unit = rows / lengths[:, None]
-    strength = np.linalg.norm(q.V, axis=0) * lengths
+    strength = np.linalg.norm(V, axis=0) * lengths
     flat = np.linalg.norm(unit[:, :-1], axis=1)
     pair: tuple[int, ...] = ()
     best = -1.0

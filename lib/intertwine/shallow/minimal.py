@@ -68,8 +68,7 @@ def zero_factor_reduction(p: ShallowReLU | nn.Module) -> ShallowReLU:
         ([[1, 1]], True, [3])
 
     Rows (w, b) are coprime integers, or of 1-norm 1 in floats, in lexicographic order. So the result depends
-    on the class of Definition 3 alone. In floats it does so up to rounding, which may also swap rows whose
-    first entries differ by rounding only.
+    on the class of Definition 3 alone, in floats up to rounding.
 
     Args:
         p: the network, or `nn.Sequential(Linear, ReLU, Linear)`.
@@ -78,7 +77,7 @@ def zero_factor_reduction(p: ShallowReLU | nn.Module) -> ShallowReLU:
     network, found = merged(p, arrangement(p, p.tolerance), p.tolerance)
     # the scale of each row goes into its output weight
     normals = found.normals[found.labels] * np.where(found.scales < 0, -1, 1)[:, None]
-    order = lexicographic(normals)
+    order = lexicographic(normals, p.tolerance)
     return from_rows(normals[order], (network.V * np.abs(found.scales))[:, order], network.c, p.tolerance)
 
 

@@ -101,7 +101,10 @@ def _keys(p: ShallowReLU) -> tuple[Numbers, Numbers]:
     safe = np.where(lengths == 0, 1, lengths)  # zero neurons have keys that nobody reads
     V = p.V.T * safe[:, None]
     if not p.exact:
-        V = V / (np.abs(V).max(initial=0) or 1)  # `clusters` compares with an absolute tolerance
+        # `clusters` compares with an absolute tolerance, so λℓ gets the size 1; its own size is compared by
+        # logarithms, whose differences are relative
+        sizes = np.where(V.any(1), _lengths(V), 1)
+        V = np.column_stack([V / sizes[:, None], np.log(sizes)])
     return lengths, np.hstack([rows * reciprocal(safe)[:, None], V])
 
 

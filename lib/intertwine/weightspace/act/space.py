@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine.checks import check_finite, check_generator, check_tensor
+from intertwine.checks import check_finite, check_generator, check_tensor, kind
 from intertwine.weightspace.act.action import Action, State, fold_batch_norms
 from intertwine.weightspace.act.tables import spaces_table, stays_table
 from intertwine.weightspace.act.weights import AnyWeights, Weights, state, with_state
@@ -181,6 +181,11 @@ class WeightSpace:
     def moves(self, given: Given) -> dict[int, Move]:
         """The given elements by the number of their space."""
         found: dict[int, Move] = {}
+        if not isinstance(given, Mapping):
+            raise ValueError(
+                f"Expected an element, a matrix for each space that moves, was given {kind(given)}: write "
+                f"{{name: matrix}}, by names in the table of the space."
+            )
         for key, each in given.items():
             hidden, factor = self.lookup(key)
             if hidden.index in found:

@@ -196,7 +196,7 @@ def resolve(axis: Axis) -> Axis:
 
 
 def aligned(first: Axis, second: Axis) -> tuple[Axis, Axis]:
-    """Both axes, whose fixed entries are cut at the ends of the other one."""
+    """Both axes, cut at the ends of the other one where entries do not move."""
     first, second = resolve(first), resolve(second)
     ends = [list(accumulate(map(length, axis))) for axis in (first, second)]
     return _cut(first, ends[1]), _cut(second, ends[0])
@@ -206,10 +206,15 @@ def _cut(axis: Axis, ends: list[int]) -> Axis:
     segments: list[Segment] = []
     start = 0
     for segment in axis:
-        stop, head = start + length(segment), segment[0]
-        if len(segment) == 1 and isinstance(head, Fixed):
-            for end in [*(end for end in ends if start < end < stop), stop]:
-                segments.append((head._replace(size=end - start),))
+        stop, head, rest = start + length(segment), segment[0], segment[1:]
+        if isinstance(head, Fixed):
+            # the same units again and again, as of heads for each image, may be cut after any of them
+            for end in [
+                *(end for end in ends if start < end < stop and not (end - start) % length(rest)),
+                stop,
+            ]:
+                n = (end - start) // length(rest)
+                segments.append(rest if n == 1 and rest else (head._replace(size=n), *rest))
                 start = end
         else:
             segments.append(segment)

@@ -103,7 +103,10 @@ def product(state: Ties, x: Axis, gain: Axis, how: str, why: str, power: int = 1
 
 def scaled(x: Axis, y: Axis, power: int) -> Axis:
     """The axis of x·y^power, for axes that are unified."""
-    return tuple(_scaled(s, t, power) for s, t in zip(*aligned(x, y), strict=True))
+    first, second = aligned(x, y)
+    if [*map(len, first)] != [*map(len, second)]:  # which `unify` froze
+        return plain(size(x))
+    return tuple(_scaled(s, t, power) for s, t in zip(first, second, strict=True))
 
 
 def _scaled(s: Segment, t: Segment, power: int) -> Segment:

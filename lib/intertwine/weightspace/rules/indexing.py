@@ -35,10 +35,13 @@ def getitem(state: Inference, call: Call) -> Label | list[Label | Stack]:
     return label
 
 
-@rule("index_select gather")
+@rule("index_select gather take_along_dim")
 def chosen(state: Inference, call: Call) -> Label:
-    """Entries along one axis: whole slices by index_select, by gather one index for each entry."""
-    a = bind(call, "input dim index sparse_grad")
+    """Entries along one axis: whole slices by index_select, by the others one index for each entry."""
+    a = bind(call, "input index dim" if call.name == "take_along_dim" else "input dim index sparse_grad")
+    a["index"] = a.get("indices", a["index"])
+    if a["dim"] is None:
+        raise NotUnderstood("along all axes at once")
     dim, shape = a["dim"] % len(state.shape(a["input"])), state.shape(call.results[0])
     x = _indexed(state, a["input"], a["index"], dim, call.name)
     return tuple(
@@ -82,7 +85,8 @@ def _indexed(state: Inference, value: Ref, index: Ref, dim: int, name: str) -> L
 
     def free(k: int, axis: Axis) -> bool:
         # gather and scatter have an index for each entry: where one was expanded to all, these may move
-        alike = not of_each or (all_copied(picks[k]) and size(picks[k]) == size(axis))
+        broadcast = name == "take_along_dim" and size(picks[k]) == 1
+        alike = not of_each or (all_copied(picks[k]) and (broadcast or size(picks[k]) == size(axis)))
         return k != dim and alike
 
     state.freeze(tuple(axis for k, axis in enumerate(x) if not free(k, axis)), f"an index of {name}")

@@ -101,6 +101,8 @@ def narrow(state: Ties, axis: Axis, start: int, stop: int) -> Axis:
 def divide(state: Ties, axis: Axis, n: int) -> tuple[Axis, Axis] | None:
     """The n outer blocks of an axis, and what is within them; None if they are not whole blocks of units."""
     segments = resolve(axis)
+    if len({*segments}) == 1 < len(segments):  # the same units again and again
+        segments = ((Fixed(len(segments)), *segments[0]),)
     taken: list[Factor] = []
     rest = list(segments[0])
     while len(segments) == 1 and (missing := n // math.prod(factor.size for factor in taken)) > 1:

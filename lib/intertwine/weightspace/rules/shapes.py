@@ -98,9 +98,15 @@ def zeros(state: Inference, call: Call) -> Label:
     return tuple(((Fixed(n, zero=True),),) for n in state.shape(call.results[0]))
 
 
-@rule("ones_like full_like new_ones new_full new_tensor")
-def constant(state: Inference, call: Call) -> None:
-    """Of the argument only the shape matters."""
+@rule("ones_like full_like new_ones new_full", keeps=True)
+def constant(state: Inference, call: Call) -> Label:
+    """One number everywhere, so that units may change places; of the argument only the shape matters."""
+    return tuple(((Fixed(n, copies=True),),) for n in state.shape(call.results[0]))
+
+
+@rule("new_tensor")
+def constants(state: Inference, call: Call) -> None:
+    """Any numbers; of the argument only the dtype and the device matter."""
 
 
 @rule("roll flip")
@@ -122,6 +128,8 @@ def repeat(state: Inference, call: Call) -> Label:
     for k, (axis, n) in enumerate(zip(x, shape, strict=True)):
         if size(axis) == n:
             result.append(axis)
+        elif size(axis) == 1:
+            result.append(((Fixed(n, copies=True),),))
         elif call.name in ("repeat", "tile"):
             # the same space several times on one axis, so that all copies move alike
             result.append(resolve(axis) * (n // size(axis)) if moves(axis) else plain(n))

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Real
 from torch import Tensor
 
 from intertwine.groups import MatrixGroup, Monomial
@@ -170,7 +170,7 @@ class HiddenSpace:
         sign = SIGNS.sample(generator, move.sign.numel()).view_as(move.sign) < 0
         return move._replace(log=log, sign=sign)
 
-    def element(self, given: Move | Float[Tensor, "*b n n"], unit: Unit) -> Move:
+    def element(self, given: Move | Real[Tensor, "*b n n"], unit: Unit) -> Move:
         """The element that acts on a factor by this matrix, or (b, n, n), and changes no other scalar."""
         move = self.identity()
         if isinstance(given, Move):
@@ -186,7 +186,7 @@ class HiddenSpace:
         group = self.matrix_group(unit)
         # a monomial matrix has one entry in each row, which `contains` checks below
         order = A.abs().argmax(2)
-        tol = torch.finfo(given.dtype).eps ** (2 / 3)
+        tol = torch.finfo(given.dtype if given.is_floating_point() else A.dtype).eps ** (2 / 3)
         same = self.permuted or self.matrices is not None or torch.equal(order, move.order)
         if not same or not all(group.contains(block, tol=tol) for block in A):
             raise ValueError(self._refusal("a matrix outside of it", group.symbol))

@@ -28,6 +28,7 @@ def separate(run: Run) -> None:
 
     The units of a part may then move as if it had a weight of its own.
     """
+    _name_layers(run)
     users = run.users()
     for layer in [call for call in run.calls if call.name in LAYERS and not call.kwargs]:
         weights = layer.refs[1:]
@@ -54,6 +55,33 @@ def separate(run: Run) -> None:
         for w in weights:
             # from here on its parts are the weights; `run.parts` leads back to it
             del run.names[w.index]
+
+
+def _name_layers(run: Run) -> None:
+    """Write x @ W.T + b, as some models call their layers, as the `linear` that it is."""
+    users, made = run.users(), {ref.index: call for call in run.calls for ref in call.results}
+    for call in [
+        c for c in run.calls if c.name in ("matmul", "__matmul__") and len(c.refs) == len(c.args) == 2
+    ]:
+        x, turned = call.refs
+        turn = made.get(turned.index, call)
+        # a weight that is turned for this product alone
+        if turn.name not in VIEWS.split() or turn.first.index not in run.names or turned.index in run.outputs:
+            continue
+        if users[turn.first.index] != [turn] or users[turned.index] != [call]:
+            continue
+        if len(run.shapes[turn.first.index]) != 2 or views(run, turn)[0].axes != [1, 0]:
+            continue
+        layer, gone = [x, turn.first], [turn, call]
+        y = call.results[0].index
+        add, *others = users.get(y, [call])
+        if add.name in ("add", "__add__") and len(add.refs) == len(add.args) == 2 and y not in run.outputs:
+            bias = next((ref for ref in add.refs if ref.index in run.names), x)
+            if not others and len(run.shapes[bias.index]) == 1 and not add.kwargs:
+                layer, gone = [*layer, bias], [*gone, add]
+        at = run.calls.index(gone[-1])
+        run.calls[at] = Call("linear", torch.nn.functional.linear, (*layer,), {}, gone[-1].results)
+        run.calls[:] = [each for each in run.calls if each not in gone]
 
 
 def _grouped(run: Run, layer: Call) -> bool:

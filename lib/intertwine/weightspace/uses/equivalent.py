@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from intertwine.checks import check_finite
+from intertwine.checks import check_finite, check_model
 from intertwine.devices import precise, tolerated
 from intertwine.weightspace.trace.run import Run
 from intertwine.weightspace.trace.trace import Outputs, trace
@@ -66,8 +66,11 @@ def equivalent(
         ValueError: weights that are NaN or infinite.
     """
     for model, which in ((before, "first"), (after, "second")):
+        check_model(model)
         check_finite(model, which)
     tolerance = tolerated(before, after) if tolerance is None else tolerance
+    if not tolerance >= 0:
+        raise ValueError(f"Expected a tolerance of at least 0, was given {tolerance}.")
     one, other = (trace(each, inputs, outputs) for each in (before, after))
     error = output_error(one, other)
     if error <= tolerance:

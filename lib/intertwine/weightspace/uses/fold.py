@@ -131,7 +131,8 @@ def _gains(space: WeightSpace, hidden: HiddenSpace) -> list[tuple[int, str, Unit
         *blocks, factor = label[0][0] if label and len(label[0]) == 1 else (None,)
         if not isinstance(factor, Unit) or space.solution.hidden(factor) is not hidden:
             continue
+        # a gain of units that stand there several times has no scalar of its own for each
         within = [space.solution.hidden(each).index for each in blocks if isinstance(each, Unit)]
-        if within == [hidden.base][: len(blocks)] and any(hidden.vector(factor)):
+        if within == [hidden.base] * len(blocks) and any(hidden.vector(factor)):
             found.append((k, name, factor))
     return found

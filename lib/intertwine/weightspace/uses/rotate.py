@@ -105,7 +105,8 @@ def _turn(hidden: HiddenSpace, generator: torch.Generator) -> Tensor | None:
         return None
     # Sylvester's construction doubles: it gives the powers of 2
     spread = hadamard(n, generator) if n & (n - 1) == 0 else Orthogonal(n).sample(generator)
-    # what a layer norm reads has to keep its mean, which these do not
-    if group.contains(spread):
+    # what a layer norm reads has to keep its mean, which these do not; of two signs one may be a complex
+    # number, by chance
+    if all(group.contains(each) for each in (spread, spread * (2 * (torch.arange(n) > 0) - 1))):
         return spread
     return group.sample(generator) if group.self_dual else None
