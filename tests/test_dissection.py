@@ -17,7 +17,7 @@ from intertwine.dissection import (
     geodesic,
     haar_rotation,
 )
-from intertwine.dissection.levels import top_quantile
+from intertwine.dissection.levels import pixel_levels, top_quantile
 from intertwine.dissection.upsampling import cells_around, stretched
 from intertwine_book.data import scenes
 
@@ -164,6 +164,12 @@ def test_streams_give_what_a_tensor_gives():
         gaps = dissect(lambda size=size: [maps[:0], *maps.split(size), maps[:0]], planes, quantile=0.05)
         assert torch.equal(gaps.both, whole.both)  # an empty batch says nothing
         assert torch.equal(streamed.both, whole.both) and torch.equal(streamed.levels, whole.levels)
+
+
+def test_a_share_that_is_a_whole_number_of_numbers_but_for_rounding_is_exceeded_by_as_many():
+    assert 0.29 * 100 < 29
+    maps = torch.arange(100.0).view(1, 1, 1, 100)
+    assert top_quantile([maps], 0.29, 1) == pixel_levels([maps], 0.29, 1, 1, 100)[0] == 70
 
 
 @settings(max_examples=20, deadline=None)

@@ -85,6 +85,11 @@ def test_betti_numbers_of_products_and_complements(seed, share):
     assert genni.betti(drilled) == (1, 2, 0)
 
 
+def test_losses_of_any_precision_have_the_persistence_of_the_same_numbers_in_float64():
+    values = normal64(6, 5).abs().bfloat16()
+    assert genni.persistence(values).equals(genni.persistence(values.double()))
+
+
 def test_the_longest_lived_come_first():
     table = genni.persistence(torch.tensor([0.1, 0.5, 0.001, 0.02, 0.011, 0.9]).double())
     assert table["birth"].tolist() == pytest.approx([0.001, 0.1, 0.011])

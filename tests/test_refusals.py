@@ -192,6 +192,7 @@ OF_GENERATORS = {
     "scalars": lambda seed: ScalarGroup("positive").sample(seed, 3),
     "elements": lambda seed: SPACE.sample(seed),
     "null": lambda seed: null(cka, X, X, generator=seed),
+    "masks": lambda seed: Masks.of(MASKS).shuffled(seed),
     "plane": lambda seed: genni.random_plane(torch.ones(5), 2, generator=seed),
     "starts": lambda seed: genni.random_starts(nn.Linear(3, 1), 2, generator=seed),
 }
@@ -463,6 +464,7 @@ SIMILARITY: Rows = [
     (r"onstant", lambda: compare(CONSTANT, CONSTANT, ["relu2"], IMAGES, "cka rbf", device="cpu")),
     (r"images, was given dict: use one of its tensors, such as \['ids'\]", lambda: ends({"ids": IMAGES})),
     (r"at least 2 repeats", lambda: null(cka, X, X, repeats=1, generator=generator(0))),
+    (r"a measure first, .*, was given a Tensor: write", lambda: null(X, X, "cka", generator=generator(0))),
     (r"a measure with spatial='mean'", lambda: null(cka, X, X, spatial="mean", generator=generator(0))),
 ]
 
@@ -572,6 +574,9 @@ TRAINING: Rows = [
     (r"epochs .*a whole number of at least 0, was given -1", lambda: replace(RECIPE, epochs=-1)),
     (r"batch_size .*a whole number of at least 1, was given 0", lambda: replace(RECIPE, batch_size=0)),
     (r"shift .*a whole number of at least 0, was given -1", lambda: replace(RECIPE, shift=-1)),
+    (r"batch_size .*of at least 1, was given 2\.0", lambda: replace(RECIPE, batch_size=2.0)),
+    (r"batch_size .*of at least 1, was given 0", lambda: evaluate(NET, X, LABELS, batch_size=0)),
+    (r"seed to be a whole number, was given <torch._C.Gen", lambda: train(NET, DATA, RECIPE, seed=DRAW)),
     (r"lr .*above 0, was given 0\.0", lambda: replace(RECIPE, lr=0.0)),
     (r"lr above 0, was given '0.01'", lambda: replace(RECIPE, lr="0.01")),
     (r"fill .*one of mean, black, was given 'white'", lambda: replace(RECIPE, fill="white")),
@@ -672,6 +677,12 @@ LINEAR = nn.Linear(1, 1).eval()
 ONCE = nn.Sequential(nn.Linear(1, 1), nn.Flatten()).eval()  # not evaluated at many points together
 loss = lambda network, target, theta: genni.loss_at(Problem(network, target, T), theta[None])  # noqa: E731
 grid = lambda target, at=half, bounds=(-1, 1), n=3: genni.grid_loss(Problem(FCN, target, T), at, bounds, n)  # noqa: E731
+OF_PROBLEMS = [
+    lambda: genni.search(FCN, 1, seed=0),
+    lambda: genni.descend(FCN, torch.ones(1, 4), steps=1, lr=0.1),
+    lambda: genni.grid_loss(FCN, half, (0, 1), 2),
+    lambda: genni.loss_at(FCN, torch.ones(1, 4)),
+]
 search = lambda target, m, **options: genni.search(Problem(FCN, target, T), m, seed=0, **options)  # noqa: E731
 GENNI: Rows = [
     (r"floats as inputs of a network of linear layers, .*int64", lambda: Problem(FCN, square, T.long())),
@@ -698,8 +709,18 @@ GENNI: Rows = [
     (r"finite outputs", lambda: grid(lambda x: x / 0)),
     (r"finite outputs, was given some", lambda: genni.describe_target(T * nan)),
     (r"finite outputs, was given none, \(0, 1\)", lambda: genni.describe_target(T[:0])),
-    (r"m=2 and 2 starts", lambda: search(square, 2, starts=2)),
-    (r"m=0", lambda: search(square, 0)),
+    (r"starts to be a whole number of at least 3, was given 2", lambda: search(square, 2, starts=2)),
+    (r"starts .* of at least 3, was given 0", lambda: search(square, 2, starts=0)),
+    (r"m=2 and 2 starts", lambda: search(square, 2, starts=torch.ones(2, 4))),
+    (r"m to be a whole number of at least 1, was given 0", lambda: search(square, 0)),
+    (r"m to be a whole number of at least 1, was given -1", lambda: search(square, -1)),
+    (r"m to be a whole number of at least 1, was given 1\.5", lambda: search(square, 1.5)),
+    (
+        r"seed to be a whole number, was given <torch._C.Gen",
+        lambda: genni.search(Problem(FCN, square, T), 1, seed=DRAW),
+    ),
+    (r"batch_size to be a whole number of at least 1, was given 0", lambda: descended(batch_size=0)),
+    *((r"a Problem, was given a .*Network: make one by Problem\(", call) for call in OF_PROBLEMS),
     (r"m of at most 4, for the network has 4 parameters, was given 5", lambda: search(square, 5)),
     (r"found 0: of 4 starts 4.*the best has.*more starts", lambda: search(square, 2, starts=4, steps=1)),
     (
@@ -717,7 +738,8 @@ GENNI: Rows = [
     (r"was given 3 of length 4 .*2 dir", lambda: genni.plane(torch.ones(3, 4))),
     (r"was given 4 of length 2", lambda: genni.plane(normal(4, 2))),
     (r"bounds from low to high", lambda: grid(square, bounds=(1, -1))),
-    (r"n ≥ 2", lambda: grid(square, n=1)),
+    (r"n to be a whole number of at least 2, was given 1", lambda: grid(square, n=1)),
+    (r"n to be a whole number of at least 2, was given 10\.0", lambda: grid(square, n=10.0)),
     (r"network's 4 parameters, was given 2", lambda: grid(square, at=genni.plane(torch.eye(2)))),
     (
         r"Bare without: .* starts=torch\.randn\(40, 1\)",
@@ -764,6 +786,8 @@ DISSECTION: Rows = [
     (r"second stream has 0 of 5 images: return a new iterator", lambda: dissected(units=lambda: begun)),
     (r"masks \(n, h, w\) of one shape", lambda: dissect_each(MAPS, [*map(Masks.of, (MASKS, MASKS[2:]))])),
     (r"was given none", lambda: dissect_each(MAPS, [], quantile=0.1)),
+    (r"list of Masks, was given a .*Masks: write \[masks\]", lambda: dissect_each(MAPS, Masks.of(MASKS))),
+    (r"list of Masks, was given a torch.Tensor", lambda: dissect_each(MAPS, MASKS)),
     (r"of 2 units and 320 pixels in all", lambda: shown(maps=MAPS[:4])),
     (r"was given \(5, 3, 4, 4\)", lambda: shown(maps=torch.zeros(5, 3, 4, 4))),
     (r"and \(4, 4\)", lambda: shown(size=(4, 4))),
@@ -892,6 +916,7 @@ WEIGHTSPACE: Rows = [
 
 made, PAIR = partial(Dataset.of, labels=torch.arange(3)), torch.zeros(3, 2, 8, 8)
 given = partial(Dataset.of, PAIR)
+coded = lambda dtype: Masks(torch.ones(1, 2, 2).to(dtype), torch.eye(2).bool(), ("",) * 2, ("",) * 2)  # noqa: E731
 DATA_SETS: Rows = [
     (r"was given torch\.uint8: for bytes, use", lambda: made(PAIR.byte())),
     (r"NaN or infinity in 3 of 3", lambda: made(PAIR + nan)),
@@ -905,11 +930,17 @@ DATA_SETS: Rows = [
     (r"mean and a std for each of 2 .* given 1 and 2: give lists of 2", lambda: made(PAIR, mean=[0.5])),
     (r"name and a category for each of 2", lambda: Masks.of(torch.ones(1, 2, 2, 2).bool(), ["a"])),
     (r"boolean masks .* of shape \(0, 2, 2, 2\)", lambda: Masks.of(torch.ones(0, 2, 2, 2).bool())),
+    *(
+        (rf"codes that are whole numbers, was given {dtype}: use .int\(\)", partial(coded, dtype))
+        for dtype in (torch.bool, torch.float32, torch.complex64)
+    ),
 ]
 
 FILES: Rows = [
     (r"Expected a pathlib\.Path, bytes, a NumPy array or a JSON value", lambda: files.digest({1, 2})),
     (r"a pathlib\.Path, bytes, a NumPy array or a JSON value", lambda: files.digest(np.array([object()]))),
+    (r"array of numbers, was given one of fields f0, f1: hash", lambda: files.digest(np.zeros(2, "i4, f4"))),
+    (r"strings as keys, was given 1: use str\(key\)", lambda: files.digest([({"a": {1: 2}},)])),
 ]
 
 AREAS = {
@@ -944,3 +975,5 @@ def test_a_precision_or_a_folder_that_is_none_is_named(monkeypatch):
         devices.precision(nn.Linear(2, 2), torch.device("cpu"))
     with pytest.raises(NotADirectoryError, match="missing"):
         files.tree_digest(Path("missing"))
+    with pytest.raises(FileNotFoundError, match=r"there is none at missing\.pt"):
+        files.load_tensors("missing.pt")

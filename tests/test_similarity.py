@@ -259,6 +259,14 @@ def test_rotations_in_the_plane_by_trying_every_angle():
         assert abs(procrustes(X, Y, "rotation", form="angular") - 2 * (best / 2).asin()) < 1e-6
 
 
+def test_a_reflection_of_as_many_samples_as_columns_is_no_rotation():
+    X = normal(3, 3, seed=0)
+    mirrored = X * torch.tensor([1.0, 1.0, -1.0])
+    same, other = (procrustes(X, mirrored, group, centred=False) for group in ("orthogonal", "rotation"))
+    least = torch.linalg.svdvals(X / X.norm())[-1]  # what has to be turned over, of all of X
+    assert abs(same - 1) < 1e-9 and abs(other - (1 - least)) < 1e-9
+
+
 @pytest.mark.parametrize("solver", ["_linear_program", "_network_simplex"])
 @pytest.mark.parametrize("widths", [(2, 3), (9, 7), (24, 36)])
 def test_both_solvers_find_the_transport_plan_of_least_cost(widths, solver):

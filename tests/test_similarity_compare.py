@@ -13,7 +13,7 @@ from intertwine.channels import channels_first, turn
 from intertwine.data import Dataset
 from intertwine.dissection import haar_rotation
 from intertwine.features import activations, record
-from intertwine.similarity import MEASURES, Measure, cka, compare, grelu_cka, null, procrustes
+from intertwine.similarity import MEASURES, Measure, Null, cka, compare, grelu_cka, null, procrustes
 from intertwine.similarity.moments import compressed
 from intertwine.stitching import Junction, stitch
 from intertwine.weightspace import find_symmetries
@@ -503,6 +503,10 @@ def test_a_measure_that_tells_no_pair_from_another_stands_out_of_no_null_and_has
     assert (found.stands_out, found.p_value, found.calibrated) == (False, 1.0, 0.0)
     constant = null(lambda X, Y: 0.5, X, Y, repeats=9, generator=generator(0))
     assert (constant.stands_out, constant.p_value) == (False, 1.0) and np.isnan(constant.calibrated)
+
+
+def test_unrelated_features_that_are_as_near_count_in_the_p_value():
+    assert Null(0.5, torch.tensor([0.5, 0.25, 0.5, 0.75]), 0.0, 1.0).p_value == 4 / 5
 
 
 def test_calibrated_values_are_0_for_unrelated_and_1_for_equal_features_of_similarities_and_distances():

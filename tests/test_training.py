@@ -3,9 +3,10 @@
 import copy
 import sys
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 from math import isclose
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from intertwine import devices
+from intertwine import devices, files
 from intertwine.chains import pooled_first
 from intertwine.data import Dataset
 from intertwine.stitching import stitch
@@ -63,6 +64,7 @@ def test_schedules_stay_within_the_peak(peak, when):
     steps = MultiStep(at=tuple(when), factor=0.5)
     values = [steps(done) for done in sorted(when)]
     assert values == sorted(values, reverse=True) and steps(1.0) == 0.5 ** len(when)
+    assert steps(min(when)) == 0.5 ** when.count(min(when))  # from the fraction itself on
 
 
 # --- batches ---
@@ -265,6 +267,24 @@ def test_history_counts_what_happened():
     accuracy = evaluate(network, source.images, source.labels)
     assert isclose(history["accuracy"].item(), accuracy, rel_tol=1e-6)
     assert history["validation_accuracy"].item() == accuracy
+
+
+def test_images_that_require_gradients_get_none():
+    images = normal(8, 3).requires_grad_()
+    train(nn.Linear(3, 2), Dataset.of(images, torch.arange(8) % 2), PLAIN, seed=0, device="cpu")
+    assert images.grad is None
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_whole_numbers_of_numpy_and_torch_are_those_of_python():
+    network, source = nn.Linear(3, 2), Dataset.of(normal(8, 3), torch.arange(8) % 2)
+    recipes = PLAIN, replace(PLAIN, batch_size=np.int64(16), epochs=torch.tensor(3))
+    assert files.digest(asdict(recipes[0])) == files.digest(asdict(recipes[1]))
+    ours, theirs = (
+        train(network, source, recipe, seed=seed, device="cpu").network
+        for recipe, seed in zip(recipes, (3, np.int64(3)), strict=True)
+    )
+    assert same(ours, theirs)
 
 
 def test_a_loss_that_is_not_finite_ends_the_training():

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import operator
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -185,6 +187,23 @@ def check_generator(given: object) -> None:
     if not isinstance(given, torch.Generator):
         hint = f"torch.Generator().manual_seed({given})" if isinstance(given, int) else "torch.Generator()"
         raise TypeError(f"Expected a torch.Generator, was given {given!r}: make one with {hint}.")
+
+
+def whole(name: str, given: Any, least: int | None = None) -> int:
+    """The argument as an int; ValueError, in one sentence, unless it is a whole number of at least that.
+
+    Example:
+        >>> whole("seed", torch.tensor(3)), whole("batch_size", 64, 1)
+        (3, 64)
+    """
+    try:
+        number: int | None = operator.index(given)  # numpy and torch have whole numbers, too
+    except TypeError:
+        number = None
+    if number is None or (least is not None and number < least):
+        known = "" if least is None else f" of at least {least}"
+        raise ValueError(f"Expected {name} to be a whole number{known}, was given {given!r}.")
+    return number
 
 
 def not_taken(images: Tensor, error: Exception) -> ValueError:

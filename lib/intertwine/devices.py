@@ -115,7 +115,10 @@ def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager
 
 
 def deterministic_kernels() -> AbstractContextManager:
-    """Take deterministic kernels of cuDNN inside the `with`; its other settings remain."""
+    """Take cuDNN and its deterministic kernels inside the `with`; TensorFloat-32 remains as it is set.
+
+    The benchmark is off, which would choose among these kernels by the time that they take.
+    """
     return torch.backends.cudnn.flags(enabled=True, deterministic=True, allow_tf32=None, fp32_precision=None)
 
 

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from intertwine import devices
-from intertwine.checks import check_model, check_tensor, kind, not_taken
+from intertwine.checks import check_model, check_tensor, kind, not_taken, whole
 from intertwine.layer_outputs import first_tensor
 
 
@@ -108,8 +108,7 @@ def features(
     """
     layers = [*lookup(model, layers)]  # a list, as names that are given one by one are soon used up
     check_tensor(images, meta=True)  # a model on the meta device has features without numbers
-    if not isinstance(batch_size, int) or batch_size < 1:
-        raise ValueError(f"Expected a batch size of at least 1, a whole number, was given {batch_size!r}.")
+    batch_size = whole("batch_size", batch_size, 1)
     # what is wrong is said above, at the call, and not when the first batch is asked for
     return _batches(model, layers, images, batch_size)
 

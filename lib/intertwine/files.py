@@ -31,8 +31,8 @@ def digest(*parts: object) -> str:
 
     Args:
         *parts: a `pathlib.Path` stands for the bytes of that file, never for its name; anything JSON can
-            express stands for its value (dictionaries regardless of order); bytes and NumPy arrays stand for
-            their content, type and shape.
+            express stands for its value (dictionaries regardless of order); bytes and NumPy arrays of numbers
+            stand for their content, type and shape.
 
     Returns:
         64 hexadecimal digits.
@@ -52,14 +52,35 @@ def _digest_one(part: object) -> str:
         return f"file {_file_digest(part)}"
     if isinstance(part, bytes):
         return f"bytes {hashlib.sha256(part).hexdigest()}"
+    if isinstance(part, np.ndarray) and part.dtype.names:
+        raise TypeError(
+            f"Expected an array of numbers, was given one of fields {', '.join(part.dtype.names)}: hash each "
+            f"by itself."
+        )
     if isinstance(part, np.ndarray) and not part.dtype.hasobject:
         content = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
         return f"array {part.dtype.str} {part.shape} {hashlib.sha256(content.data).hexdigest()}"
     try:
-        return f"json {json.dumps(part, sort_keys=True)}"
+        text = json.dumps(part, sort_keys=True)
     except TypeError as error:
         expected = "Expected a pathlib.Path, bytes, a NumPy array or a JSON value"
         raise TypeError(f"{expected}, was given {type(part).__name__}: {error}.") from None
+    _check_keys(part)
+    return f"json {text}"
+
+
+def _check_keys(part: object) -> None:
+    """Raise TypeError for keys that are no strings, of which JSON would write 1 as "1"."""
+    if isinstance(part, dict):
+        for key, value in part.items():
+            if not isinstance(key, str):
+                raise TypeError(
+                    f"Expected dictionaries with strings as keys, was given {key!r}: use str(key)."
+                )
+            _check_keys(value)
+    elif isinstance(part, list | tuple):
+        for each in part:
+            _check_keys(each)
 
 
 def _file_digest(path: Path) -> str:
@@ -158,10 +179,12 @@ def load_tensors(path: str | Path) -> dict[str, Any]:
         path: of the file.
 
     Raises:
-        OSError: the file cannot be read.
+        OSError: there is no such file, or it cannot be read.
     """
     import torch
 
+    if not (path := Path(path)).is_file():
+        raise FileNotFoundError(f"Expected a file of tensors, there is none at {path}: look at the path.")
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises many kinds

@@ -54,8 +54,11 @@ class Dataset:
             >>> len(mine[2:]), len(mine[[2, 0]]), len(mine[mine.labels == 2])
             (4, 2, 2)
         """
+        check_dataset(self)
         # resolved to numbers first, so that equal choices have one checksum, however they are written
         every = torch.arange(len(self))
+        if isinstance(which, slice):
+            which = [*range(len(self))[which]]  # tensors take no slice with a negative step
         chosen = every[which.cpu() if isinstance(which, Tensor) else which]
         if chosen.ndim != 1:
             raise TypeError(
@@ -72,6 +75,10 @@ class Dataset:
         if known == self.checksum and not self._is_of(before):
             object.__setattr__(self, "checksum", tensor_digest(*self._tensors))
         self._remember()
+
+    def __getstate__(self) -> dict[str, Any]:
+        check_dataset(self)  # in a copy or a pickle nobody would see that the tensors were changed
+        return self.__dict__
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -145,9 +152,11 @@ class Dataset:
                 f"Expected images (n, channels, height, width), was given {tuple(images.shape)}, with "
                 f"channels last: use images.permute(0, 3, 1, 2)."
             )
+        lists = [0.0] * sizes[0] if mean is None else mean, [1.0] * sizes[0] if std is None else std
         means, stds = (
-            torch.as_tensor([usual] * sizes[0] if given is None else given, device=images.device)
-            for usual, given in ((0.0, mean), (1.0, std))
+            # in torch's default type a list would have other numbers, and another checksum
+            torch.as_tensor(x, dtype=None if hasattr(x, "dtype") else torch.float32, device=images.device)
+            for x in lists
         )
         if not means.numel() == stds.numel() == sizes[0]:
             raise ValueError(

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from intertwine.checks import check_tensor
+from intertwine.checks import check_generator, check_tensor
 
 
 def same_aspect(first: Sequence[int], second: Sequence[int]) -> bool:
@@ -46,6 +46,10 @@ class Masks:
 
     def __post_init__(self) -> None:
         check_tensor(self.codes, "codes")
+        if self.codes.dtype == torch.bool or self.codes.is_floating_point() or self.codes.is_complex():
+            raise ValueError(
+                f"Expected codes that are whole numbers, was given {self.codes.dtype}: use .int()."
+            )
         low, high = map(int, self.codes.aminmax()) if self.codes.numel() else (0, -1)
         if self.codes.ndim != 3 or low < 0 or high >= len(self.table):
             raise ValueError(
@@ -102,6 +106,7 @@ class Masks:
 
     def shuffled(self, generator: torch.Generator) -> "Masks":
         """The same masks, each for the pixels of another image: a null with the same areas and shapes."""
+        check_generator(generator)
         n = len(self.codes)
         if n < 2:
             raise ValueError(f"Expected two images or more to exchange their masks, was given {n}.")

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from intertwine.checks import check_tensor
+from intertwine.checks import check_tensor, kind
 from intertwine.data import Masks
 from intertwine.dissection.levels import pixel_levels, selected, top_quantile
 from intertwine.dissection.rotation import ORTHOGONAL_TOLERANCE, off_orthogonal, turned
@@ -190,6 +190,8 @@ def dissect_each(
         )
     if not callable(units):
         check_tensor(units)
+    if not isinstance(several, Sequence) or not all(isinstance(each, Masks) for each in several):
+        raise TypeError(f"Expected a list of Masks, was given {kind(several)}: write [masks], say.")
     if len(sizes := {tuple(masks.codes.shape) for masks in several}) != 1:
         given = " and ".join(map(str, sorted(sizes))) or "none"
         raise ValueError(f"Expected masks (n, h, w) of one shape, was given {given}: dissect each by itself.")
@@ -243,7 +245,6 @@ def dissect_each(
         # float64 holds whole numbers up to 2⁵³, and a GPU multiplies no matrices of integers
         both, covered = ((each.double() @ table).long() for each in (total[:, :-1], pixels))
         facts = (masks.names, masks.categories, quantile, iou)
-        made.append(
-            Dissection(*facts, levels, rest, both, total[:, :-1].sum(1), covered, masks.codes.numel())
-        )
+        counted = (both, total[:, :-1].sum(1), covered, masks.codes.numel())
+        made.append(Dissection(*facts, levels, rest, *counted))
     return made

@@ -134,7 +134,7 @@ def persistence(values: Float[Tensor, "*n"], *, below: float = float("inf")) -> 
         longest-lived come first, by the ratio of death to birth.
     """
     check_tensor(values, "values")
-    array = values.numpy(force=True).astype(np.float64)
+    array = values.double().numpy(force=True)
     flat = array.ravel()
     # of the (3^m − 1)/2 edges of a point the forest keeps about one, and the loop below is slow Python
     heads, tails = _tree(flat, *_edges(array < below))

@@ -18,10 +18,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from intertwine.chains import hooked, is_chain, subchain
-from intertwine.checks import kind
+from intertwine.checks import kind, whole
 from intertwine.genni.parametric import call, check_points, is_perceptron, like_inputs, perceptron
 from intertwine.genni.plane import Plane
-from intertwine.genni.problem import Problem
+from intertwine.genni.problem import Problem, check_problem
 
 Bounds = tuple[float | int, float | int]
 # bytes that intermediate results may take, for points together and in turn: a CPU's caches of both sizes
@@ -77,13 +77,14 @@ def grid_loss(problem: Problem, plane: Plane, bounds: Bounds, n: int) -> Grid:
         ValueError: a zero or constant target, outputs of another shape, an empty grid, or a plane of another
             network.
     """
+    check_problem(problem)
     if not isinstance(plane, Plane):
         raise ValueError(f"Expected a plane, was given {kind(plane)}: make one by plane(solutions.points).")
     if isinstance(bounds, float | int):
         raise ValueError(f"Expected both bounds, was given {bounds}: write ({-abs(bounds)}, {abs(bounds)}).")
-    low, high = bounds
-    if not low < high or n < 2:
-        raise ValueError(f"Expected bounds from low to high and n ≥ 2, was given {bounds} and n={n}.")
+    n, (low, high) = whole("n", n, 2), bounds
+    if not low < high:
+        raise ValueError(f"Expected bounds from low to high, was given {bounds}.")
     network, inputs = problem.network, problem.inputs
     check_points(network, plane.centre[None], inputs)
     energy, m = problem.energy, len(plane.basis)
@@ -113,6 +114,7 @@ def loss_at(problem: Problem, points: Float[Tensor, "k p"]) -> Float[Tensor, " k
         problem: network, target and inputs; a zero target is allowed here.
         points: k parameter vectors, in the order of `parameter_vector`.
     """
+    check_problem(problem)
     network, inputs, y = problem.network, problem.inputs, problem.y
     check_points(network, points, inputs)
     points = like_inputs(points, inputs)

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-from intertwine.checks import check_evaluation_mode, check_model, check_tensor
+from intertwine.checks import check_evaluation_mode, check_model, check_tensor, kind
 from intertwine.genni.parametric import call, is_perceptron, like_inputs, outputs, parameter_vector
 
 CONSTANT_TARGET = 1e-6  # a target is constant if its variance is below this share of its mean square
@@ -27,6 +27,14 @@ class Target(NamedTuple):
     active: float
     """The share of inputs on which any output is not 0."""
     sentence: str
+
+
+def check_problem(given: object) -> None:
+    """Raise ValueError, in one sentence, unless this is a `Problem`."""
+    if not isinstance(given, Problem):
+        raise ValueError(
+            f"Expected a Problem, was given {kind(given)}: make one by Problem(network, target, inputs)."
+        )
 
 
 def describe_target(y: Float[Tensor, "n ..."], epsilon: float | None = None) -> Target:

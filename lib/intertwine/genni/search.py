@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine.checks import check_choice, check_generator
+from intertwine.checks import check_choice, check_generator, whole
 from intertwine.genni.grid import loss_at
 from intertwine.genni.parametric import check_points, evaluated, like_inputs, parameter_vector
-from intertwine.genni.problem import Problem
+from intertwine.genni.problem import Problem, check_problem
 
 # a solution θ is dependent if it is nearer to the others' plane than this share of the larger of |θ − θ₀| and
 # |θ₀|, where θ₀ is the first: trained points are equal only about as well as training ended
@@ -79,6 +79,8 @@ def search(
             the number of starts; raised before any work.
         RuntimeError: fewer than m+1 accepted, with the best loss there was.
     """
+    check_problem(problem)
+    m, draw = whole("m", m, 1), torch.Generator().manual_seed(whole("seed", seed))
     if m > (p := parameter_vector(problem.network).numel()):
         raise ValueError(f"Expected m of at most {p}, for the network has {p} parameters, was given {m}.")
     # the last quarter of the inputs judges, so that nobody is accepted for what it learnt by heart
@@ -86,10 +88,10 @@ def search(
     problem, judge = problem.on(problem.inputs[:-quarter]), problem.on(problem.inputs[-quarter:])
     energies = problem.energy, judge.energy  # raises for a constant target, on either part, before any work
     if not isinstance(starts, Tensor):
-        draw = torch.Generator().manual_seed(seed)
-        starts = random_starts(problem.network, starts or 4 * (m + 1), generator=draw)
-    if m < 1 or len(starts) < m + 1:
-        raise ValueError(f"Expected m ≥ 1 and m + 1 starts, was given m={m} and {len(starts)} starts.")
+        number = 4 * (m + 1) if starts is None else whole("starts", starts, m + 1)
+        starts = random_starts(problem.network, number, generator=draw)
+    if len(starts) < m + 1:
+        raise ValueError(f"Expected m + 1 starts, was given m={m} and {len(starts)} starts.")
     starts = like_inputs(starts, judge.inputs)
     points = descend(problem, starts, steps=steps, lr=lr, batch_size=batch_size)
     relative = loss_at(judge, points) / energies[1]
@@ -188,7 +190,8 @@ def descend(
         lr: "adam" lets it fall to 0 by a cosine; with "sgd" it is constant, without momentum. Steps of SGD at
             rate r on J itself are steps at rate r·E[y²] here.
     """
-    inputs, y = problem.inputs, problem.y
+    check_problem(problem)
+    batch_size, inputs, y = whole("batch_size", batch_size, 1), problem.inputs, problem.y
     check_choice("optimizer", optimizer, ("adam", "sgd"))
     check_points(problem.network, starts, inputs)
     points = starts.detach().clone().requires_grad_()

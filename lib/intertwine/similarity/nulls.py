@@ -91,6 +91,11 @@ def null(
     See Also:
         `compare` takes all layers of two networks.
     """
+    if not (isinstance(measure, str) or callable(measure)):
+        raise TypeError(
+            f"Expected a measure first, its name or a function, was given a {type(measure).__name__}: write "
+            f"null('cka', X, Y, generator=generator), say."
+        )
     measure = as_measure(measure) if isinstance(measure, str) else measure
     if spatial is not None and not isinstance(measure, Measure):
         raise ValueError(
@@ -122,6 +127,7 @@ def null(
 
 def _gaussian(X: Tensor, generator: torch.Generator) -> Tensor:
     # drawn on the CPU, so that each device gets the same numbers
-    channels, noise = rows(X).double(), torch.randn(X.shape, generator=generator).to(X)
+    noise = torch.randn(X.shape, generator=generator, dtype=torch.float32).to(X)
+    channels = rows(X).double()
     mean, deviation = channels.mean(0).to(X), channels.std(0).to(X)
     return (mean + deviation * noise.movedim(channel_axis(X), -1)).movedim(-1, channel_axis(X))

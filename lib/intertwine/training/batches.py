@@ -52,6 +52,7 @@ class Batches:
                 f"Expected images (n, channels, height, width) for a recipe that flips, shifts or shrinks, "
                 f"was given shape {tuple(images.shape)}: use replace(recipe, flip=False, shift=0, sides=())."
             )
+        images = images.detach()  # a training writes no gradient into what a caller's images came from
         self.labels, self.recipe = labels, recipe
         # channels last in memory, which convolutions are fastest in, and one gather moves a whole pixel
         self.images = images.movedim(1, -1).contiguous() if images.ndim == 4 else images
@@ -94,7 +95,8 @@ class Batches:
         # with drop_last, each epoch leaves out other images
         order = torch.randperm(n, generator=generator)[: len(self) * self.recipe.batch_size]
         moves = torch.randint(-shift, shift + 1, (len(order), 2), generator=generator)
-        flips = torch.rand(len(order), generator=generator) < (0.5 if self.recipe.flip else 0)
+        chances = torch.rand(len(order), generator=generator, dtype=torch.float32)
+        flips = chances < (0.5 if self.recipe.flip else 0)
         # drawn on the CPU, so that every device trains on the same batches
         return order.to(self.labels.device), moves.to(self.labels.device), flips.to(self.labels.device)
 

@@ -125,7 +125,8 @@ def epoch(
     """
     start, seen = time.perf_counter(), 0
     device = next(p for group in optimizer.param_groups for p in group["params"]).device
-    total, right = torch.zeros(2, device=device)  # summed on the device, which a number here would wait for
+    # summed on the device, which a number here would wait for
+    total, right = torch.zeros(2, dtype=torch.float32, device=device)
     with drawing(seed, number, device), deterministic_kernels(), safe_kernels(model):
         for step, batch in enumerate(batches.epoch(number, seed=seed)):
             inputs, labels, *more = batch

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from intertwine import devices
-from intertwine.checks import check_tensor
+from intertwine.checks import check_tensor, whole
 from intertwine.features import evaluating
 
 Values = Tensor | tuple[Tensor, ...]  # several where a shortcut leads past the place where a network is cut
@@ -34,7 +34,7 @@ def outputs(
         batch_size: inputs at a time.
         dtype: in which it computes; with torch.bfloat16, under autocast.
     """
-    parts = as_tuple(inputs)
+    batch_size, parts = whole("batch_size", batch_size, 1), as_tuple(inputs)
     for part in parts:
         check_tensor(part, meta=True)
     device = devices.like(network, parts[0]).device

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import ClassVar
 
+from intertwine.checks import whole
+
 VERSION = 1  # of this folder: raise it when the same recipe and seeds give other weights
 
 
@@ -98,10 +100,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         for name, least in (("epochs", 0), ("batch_size", 1), ("shift", 0)):
-            if not isinstance(value := getattr(self, name), int) or value < least:
-                raise ValueError(
-                    f"Expected {name} to be a whole number of at least {least}, was given {value!r}."
-                )
+            object.__setattr__(self, name, whole(name, getattr(self, name), least))
         if not isinstance(self.lr, int | float) or not 0 < self.lr < inf:
             raise ValueError(f"Expected a learning rate lr above 0, was given {self.lr!r}.")
         if not isinstance(self.weight_decay, int | float) or not 0 <= self.weight_decay < inf:

@@ -69,7 +69,7 @@ class Steps:
         if self.on_gpu:
             # a recorded step reads its learning rate from memory
             for group, rate in zip(optimizer.param_groups, self.rates, strict=True):
-                group["lr"] = torch.tensor(rate, device=self.device)
+                group["lr"] = torch.tensor(rate, dtype=torch.float32, device=self.device)
                 if "capturable" in group:
                     group["capturable"] = True
         self.recorded: torch.cuda.CUDAGraph | None = None
@@ -101,7 +101,8 @@ class Steps:
         if stage != self.stage:
             self.recorded, self.stage, self.warm = None, stage, 0
         parts = [each[: self.whole * size].unflatten(0, (self.whole, size)) for each in draws]
-        parts.append(torch.tensor(self.factors[: self.whole], device=self.device))
+        factors = torch.tensor(self.factors[: self.whole], dtype=torch.float32, device=self.device)
+        parts.append(factors)
         self.rest = [each[self.whole * size :] for each in draws]
         if self.laid:
             for place, part in zip(self.laid, parts, strict=True):
@@ -139,7 +140,7 @@ class Steps:
     def _learn(self, numbers: Tensor, move: Tensor, flip: Tensor, factor: float | Tensor) -> None:
         for group, rate in zip(self.optimizer.param_groups, self.rates, strict=True):
             if self.on_gpu:
-                group["lr"].copy_(torch.as_tensor(rate * factor))
+                group["lr"].copy_(torch.as_tensor(rate * factor, dtype=torch.float32))
             else:
                 group["lr"] = rate * factor
         images = self.batches.pictures(numbers, move, flip, self.number)

@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from intertwine import devices, files
 from intertwine.chains import is_chain, layers_of, pooled_first, subchain
+from intertwine.checks import whole
 from intertwine.data import Dataset
 from intertwine.data.dataset import check_dataset, tensor_digest
 from intertwine.training.batches import Batches, check_last_batch, fill_of
@@ -96,6 +97,7 @@ def train(
         raise TypeError(
             f"Expected a Recipe, was given {recipe!r}: write Recipe(epochs=3, batch_size=64, lr=0.01), say."
         )
+    seed = whole("seed", seed)
     for dataset in (data,) if validation is None else (data, validation):
         check_dataset(dataset)
         check_data(network, dataset.images, dataset.labels, least=2)

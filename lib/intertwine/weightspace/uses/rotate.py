@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from intertwine.checks import whole
 from intertwine.groups import Orthogonal
 from intertwine.weightspace.act.space import Moved, WeightSpace
 from intertwine.weightspace.solve.hidden import HiddenSpace
@@ -44,7 +45,7 @@ def rotate(space: WeightSpace, model: Any, seed: int, names: Collection[str] | N
     check_space(space)
     check_names(names)
     chosen = space.spaces if names is None else [space[name] for name in names]
-    generator, element = torch.Generator().manual_seed(seed), dict[str, Move]()
+    generator, element = torch.Generator().manual_seed(whole("seed", seed)), dict[str, Move]()
     left = {
         each.name: why(space, each)
         for each in chosen
