@@ -1,5 +1,7 @@
 """The symmetries of any network: moved weights keep the function, and the groups are those of theory."""
 
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -367,3 +369,16 @@ def test_a_permutation_may_be_of_whole_numbers_and_no_tolerance_is_negative():
     assert torch.equal(swapped[0].weight, model[0].weight[[1, 0, 3, 2]])
     with pytest.raises(ValueError, match=r"a tolerance of at least 0, was given -1\.0"):
         equivalent(model, model, x, tolerance=-1.0)
+
+
+FIRST = """
+import sys, torch
+from intertwine.weightspace import find_symmetries
+find_symmetries(torch.nn.Linear(2, 3).eval(), torch.zeros(1, 2))
+sys.exit("torch._dynamo" in sys.modules)
+"""
+
+
+@pytest.mark.slow
+def test_the_first_run_does_not_wait_for_torch_to_import_its_compiler():
+    assert subprocess.run([sys.executable, "-c", FIRST]).returncode == 0

@@ -32,6 +32,11 @@ class Kept(TorchDispatchMode):
         self.storages = {storage._cdata: storage for storage in dense}
         self.before: dict[int, torch.UntypedStorage] = {}
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # else torch imports its compiler, which takes seconds, to say that nothing is compiled here
+        return False
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         schema = getattr(func, "_schema", None)
