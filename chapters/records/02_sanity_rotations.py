@@ -888,8 +888,8 @@ readable(
 # (rec-rotations-claims)=
 # ## All claims
 #
-# Verdicts, and the intervals of orderings that are decided, are corrected for the number of orderings in the book, as on
-# the {doc}`../../scoreboard`.
+# Verdicts, and the intervals of orderings that are decided, are corrected for the number of orderings in the book, as
+# on the {doc}`../../scoreboard`.
 
 # %% tags=["hide-input"]
 SUMMARY = {

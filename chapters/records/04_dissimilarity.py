@@ -1828,8 +1828,8 @@ told.say(order_by_hand=of(order_of_groups, features="by hand")["orthogonal"].ite
 # (rec-dissimilarity-claims)=
 # ## All claims
 #
-# Verdicts, and the intervals of orderings that are decided, are corrected for the number of orderings in the book, as on
-# the {doc}`../../scoreboard`.
+# Verdicts, and the intervals of orderings that are decided, are corrected for the number of orderings in the book, as
+# on the {doc}`../../scoreboard`.
 
 # %% tags=["hide-input"]
 SUMMARY = {
@@ -1854,9 +1854,9 @@ for id, statement in SUMMARY.items():
     row = {"statement": statement, "printed": made.printed, "ours": numbers}
     rows.append(row | {"scale": setting, "verdict": found.said})
 adds = {
-    "statement": "What training adds to linear CKA at width 64, on average over pairs, by layer, at most:",
+    "statement": "What training adds to linear CKA at width 64, at most (means over pairs, by layer):",
     "printed": "not measured",
-    "ours": f"{told.facts['linear_gain']:.2f}; untrained ones have {told.facts['linear_fresh_low']:.3f} or more, on average",
+    "ours": "{linear_gain:.2f}; untrained ones have {linear_fresh_low:.3f} or more".format(**told.facts),
     "scale": f"{told.facts['pairs']} pairs",
     "verdict": "ours",
 }

@@ -1120,7 +1120,8 @@ forest(inside["concepts"], "kind", "points", panels="layer", xlabel=ADDED)
 #
 # *The IoU is more than the area of a concept explains.*
 # With the true masks {fact}`05_interpretability.small_true_masks:.0f` % of the units at the output of the
-# networks with ReLU exceed the level of chance on drawn scenes, and {fact}`05_interpretability.small_true_street:.0f` % on street scenes.
+# networks with ReLU exceed the level of chance on drawn scenes, and
+# {fact}`05_interpretability.small_true_street:.0f` % on street scenes.
 # This does not control how many pixels a unit selects.
 
 # %% tags=["hide-input"]
@@ -1243,8 +1244,8 @@ told.say(small_true_masks=true_masks["concepts"], small_true_street=true_masks["
 # (rec-units-claims)=
 # ## All claims
 #
-# Verdicts, and the intervals of orderings that are decided, are corrected for the number of orderings in the book, as on
-# the {doc}`../../scoreboard`.
+# Verdicts, and the intervals of orderings that are decided, are corrected for the number of orderings in the book, as
+# on the {doc}`../../scoreboard`.
 
 # %% tags=["hide-input"]
 SUMMARY = {

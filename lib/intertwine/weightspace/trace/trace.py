@@ -108,7 +108,8 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None, *, val
         )
     run.outputs = [recorder.ref(tensor).index for tensor in output_tensors(result, outputs)]
     if not run.outputs:
-        raise ValueError("Expected a model that returns tensors, it returns none: wrap it in one that does.")
+        which = "outputs= names none" if outputs is not None else "it returns none"
+        raise ValueError(f"Expected a model that returns tensors, {which}: wrap it in one that does.")
     return run
 
 

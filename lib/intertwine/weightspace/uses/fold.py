@@ -85,10 +85,11 @@ def fold(space: WeightSpace, model: Any, norms: Collection[str] | None = None) -
         and (norms is not None or bool((state[k] != 1).any()))
     }
     if missing := [name for name in norms or () if name not in folded | beside.keys()]:
+        known = sorted(name for each in space.spaces for _, name, _ in _gains(space, each))
         raise ValueError(
             f"Expected modules whose gains can be folded, was given {missing[0]!r}"
-            f"{f' ({stay[missing[0]]})' if missing[0] in stay else ''}: choose among "
-            f"{sorted(name for each in space.spaces for _, name, _ in _gains(space, each)) or 'none'}."
+            f"{f' ({stay[missing[0]]})' if missing[0] in stay else ''}: "
+            f"{f'choose among {known}' if known else 'this model has none'}."
         )
     if norms is None and not folded:
         raise ValueError(
