@@ -1856,7 +1856,7 @@ for id, statement in SUMMARY.items():
 adds = {
     "statement": "What training adds to linear CKA at width 64, at most (means over pairs, by layer):",
     "printed": "not measured",
-    "ours": "{linear_gain:.2f}; untrained ones have {linear_fresh_low:.3f} or more".format(**told.facts),
+    "ours": f"{told.facts['linear_gain']:.2f}; untrained ones have {told.facts['linear_fresh_low']:.3f} or more",
     "scale": f"{told.facts['pairs']} pairs",
     "verdict": "ours",
 }
