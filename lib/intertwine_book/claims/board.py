@@ -168,7 +168,7 @@ def _printed(claim: Claim) -> str:
         source += f" {claim.tolerance:g}, and the figure's own interval, {ends[0]:g} to {ends[1]:g}"
     elif source == READING:
         source += " alone, the figure's own interval is not known"
-    return f"{claim.printed:g} ± {claim.printed_error:.2g} ({source})"
+    return f"{claim.printed:g} ± {claim.printed_error:.3g} ({source})"
 
 
 def _scale(claim: Claim, found: Verdict) -> str:

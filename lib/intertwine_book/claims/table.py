@@ -39,7 +39,7 @@ def _printed(claim: Claim) -> str:
     """The printed value and its error; a 0 is how we read words such as “similar” or “unchanged”."""
     if claim.printed is None or claim.kind != "number":
         return "" if claim.printed is None else f"{claim.printed:g}"
-    return f"{'' if claim.printed else 'read as '}{claim.printed:g} ± {claim.printed_error:.2g}"
+    return f"{'' if claim.printed else 'read as '}{claim.printed:g} ± {claim.printed_error:.3g}"
 
 
 _SIGNS = {
