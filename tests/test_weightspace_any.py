@@ -1065,6 +1065,27 @@ def test_a_layer_that_is_written_as_a_product_is_that_layer(bias):
     assert one == other == ["GL(4) for each of 2", "GL(4) for each of 2", "Σ_2"]
 
 
+def test_a_product_that_a_module_returns_keeps_its_name_where_a_bias_is_added_outside():
+    class Product(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.randn(4, 3))
+
+        def forward(self, x):
+            return x @ self.w.T
+
+    class Outside(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.product, self.b, self.out = Product(), nn.Parameter(torch.randn(4)), nn.Linear(4, 2)
+
+        def forward(self, x):
+            return self.out((self.product(x) + self.b).relu())
+
+    space = held(Outside(), randn(5, 3), randn(6, 3))
+    assert space["product"] is space.spaces[0]
+
+
 def by_heads(x):
     return x.unflatten(-1, (3, 4)).transpose(1, 2).reshape(-1, x.shape[1], 4)
 

@@ -1041,9 +1041,8 @@ def placed_at(rows):
 
 
 corresponding = placed_at(corresponding)
-of_blocks = corresponding[
-    corresponding["layer"] != STEM
-]  # neither end of a block nor inside: drawn, not judged
+# layer 3 is neither the end of a block nor inside: drawn, not judged
+of_blocks = corresponding[corresponding["layer"] != STEM]
 
 # %% tags=["hide-input"] figure="fig-rec-figure-2"
 named = [str(k) for k in ("3", "16*", "32*", "43", "56*", "67", "75")]

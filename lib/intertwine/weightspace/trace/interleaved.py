@@ -60,13 +60,14 @@ def separate(run: Run) -> None:
 def _name_layers(run: Run) -> None:
     """Write x @ W.T + b, as some models call their layers, as the `linear` that it is."""
     users, made = run.users(), {ref.index: call for call in run.calls for ref in call.results}
+    named = {k for passes in run.modules.values() for ends in passes for k in ends} | {*run.outputs}
     for call in [
         c for c in run.calls if c.name in ("matmul", "__matmul__") and len(c.refs) == len(c.args) == 2
     ]:
         x, turned = call.refs
         turn = made.get(turned.index, call)
         # a weight that is turned for this product alone
-        if turn.name not in VIEWS.split() or turn.first.index not in run.names or turned.index in run.outputs:
+        if turn.name not in VIEWS.split() or turn.first.index not in run.names or turned.index in named:
             continue
         if users[turn.first.index] != [turn] or users[turned.index] != [call]:
             continue
@@ -75,7 +76,8 @@ def _name_layers(run: Run) -> None:
         layer, gone = [x, turn.first], [turn, call]
         y = call.results[0].index
         add, *others = users.get(y, [call])
-        if add.name in ("add", "__add__") and len(add.refs) == len(add.args) == 2 and y not in run.outputs:
+        # what a module returns keeps its place in the run, as spaces are called by it
+        if add.name in ("add", "__add__") and len(add.refs) == len(add.args) == 2 and y not in named:
             bias = next((ref for ref in add.refs if ref.index in run.names), x)
             if not others and len(run.shapes[bias.index]) == 1 and not add.kwargs:
                 layer, gone = [*layer, bias], [*gone, add]
